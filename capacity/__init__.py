@@ -1,0 +1,1 @@
+"""HOW MUCH: pure arithmetic. No Pulumi, no network, no clock, no files."""

@@ -1,0 +1,1 @@
+"""The doors: one click module per command group, each calling one function."""

@@ -1,0 +1,72 @@
+"""`warmline`: the command group. A command's module is imported when it is called: cron runs this every few minutes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from cli.exits import BAD_INPUT, OUT_OF_REACH
+from stacks.faults import InputError
+from stacks.reach import OutOfReach
+
+# command -> (module, attribute, one line of help). One row per command group; nothing else lists them.
+COMMANDS = {
+    "preview": ("cli.preview", "preview", "What `pulumi up` would create, offline."),
+    "review": ("cli.review", "review", "What a change does to objects, floors and GPUs, as Markdown."),
+    "prescale": ("cli.prescale", "prescale", "Raise capacity ahead of known events, and let go after."),
+    "sandbox": ("cli.sandbox", "sandbox", "A real control plane with fake GPU nodes on this machine."),
+    "schema": ("cli.schema", "schema", "JSON schemas of the stack's files, for editors."),
+}
+
+
+class LateGroup(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            for fault in error.faults:
+                click.echo(str(fault), err=True)
+            ctx.exit(BAD_INPUT)
+        except OutOfReach as error:
+            click.echo(str(error), err=True)
+            ctx.exit(OUT_OF_REACH)
+
+
+@click.group(
+    cls=LateGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": None},
+    epilog="Exit codes: 0 done, 1 a finding, 2 bad input, 3 cluster or cloud out of reach.",
+)
+@click.version_option(version("warmline"), "-V", "--version", prog_name="warmline")
+def warmline() -> None:
+    r"""Keep self-hosted LLM serving warm before the peak.
+
+    \b
+    Example:
+      warmline preview -s local
+      warmline prescale plan -s local
+    """
+
+
+def main() -> None:
+    """The console script."""
+    warmline(prog_name="warmline")

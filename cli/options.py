@@ -1,0 +1,39 @@
+"""Options that several commands share: one decorator each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def stack_option(command: F) -> F:
+    """`-s/--stack`, as Pulumi has it."""
+    option = click.option(
+        "-s",
+        "--stack",
+        envvar="WARMLINE_STACK",
+        required=True,
+        metavar="STACK",
+        show_envvar=True,
+        help="The environment: a folder below stacks/.",
+        shell_complete=_stacks,
+    )
+    return option(command)
+
+
+def output_option(*formats: str) -> Callable[[F], F]:
+    """`-o/--output`; the first format is the default."""
+    return click.option(
+        "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
+    )
+
+
+def _stacks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    from stacks.loader import PLATFORM_FILE, stacks_root
+
+    names = (path.parent.name for path in stacks_root().glob(f"*/{PLATFORM_FILE}"))
+    return sorted(name for name in names if name.startswith(incomplete))

@@ -1,0 +1,30 @@
+"""How results are printed: tables for people, JSON or YAML for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+
+def emit(data: Any, output: str) -> None:
+    """Print plain data as `json` or `yaml`."""
+    if output == "json":
+        click.echo(json.dumps(data, indent=2))
+        return
+    import yaml
+
+    click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
+    """Print rows as a table; colour only on a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        drawn.add_row(*row)
+    Console(soft_wrap=True).print(drawn)

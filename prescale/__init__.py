@@ -1,0 +1,1 @@
+"""WARM it: decide (pure) and act (Kubernetes) ahead of events."""

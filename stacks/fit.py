@@ -1,0 +1,73 @@
+"""Rules between the parts of one platform: each names every place that breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stacks.spec import Platform, Service
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A fault without its file: `path` as in `stacks.yaml_text.Path`."""
+
+    path: tuple[str | int, ...]
+    got: str
+    expected: str
+    fix: str
+
+
+def misfits(platform: Platform) -> Iterator[Misfit]:
+    """Every rule over all services, in the order of the file."""
+    for name, service in platform.services.items():
+        path = ("services", name)
+        yield from _pool_holds(platform, service, path)
+        yield from _evidence_is_good_enough(platform, service, path)
+        yield from _slots_for_target(service, path)
+
+
+def _pool_holds(platform: Platform, service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
+    pool = platform.node_pools.get(service.node_pool)
+    if pool is None:
+        known = ", ".join(platform.node_pools)
+        yield Misfit((*path, "node_pool"), service.node_pool, f"one of node_pools: {known}", "Name a pool that exists.")
+        return
+    sizes = {kind: pool.gpus(kind) for kind in pool.instance_types}
+    wanted = service.gpus_per_replica
+    # A replica that leaves GPUs over on a node wastes them for good: nothing else may be scheduled there.
+    fits = [size for size in range(1, max(sizes.values()) + 1) if any(have % size == 0 for have in sizes.values())]
+    if wanted not in fits:
+        smaller = [size for size in fits if size < wanted]
+        fix = f"Set {smaller[-1] if smaller else fits[0]}, or use a pool with larger nodes."
+        expected = f"{_either(fits)} ({_held(sizes)})"
+        yield Misfit((*path, "gpus_per_replica"), str(wanted), expected, fix)
+        return
+    slots = pool.max_nodes * max(have // wanted for have in sizes.values() if have % wanted == 0)
+    if service.replicas.max > slots:
+        expected = f"at most {slots} (node pool {service.node_pool}: {pool.max_nodes} nodes, {_held(sizes)})"
+        fix = f"Lower max to {slots}, or raise node_pools.{service.node_pool}.max_nodes."
+        yield Misfit((*path, "replicas", "max"), str(service.replicas.max), expected, fix)
+
+
+def _held(sizes: dict[str, int]) -> str:
+    """`g6e.2xlarge has 1` for each type."""
+    return ", ".join(f"{kind} has {gpus}" for kind, gpus in sizes.items())
+
+
+def _either(numbers: list[int]) -> str:
+    return " or ".join(filter(None, [", ".join(str(n) for n in numbers[:-1]), str(numbers[-1])]))
+
+
+def _evidence_is_good_enough(platform: Platform, service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
+    if platform.production and service.capacity.kind != "measured":
+        fix = "Benchmark one replica on the target hardware and name its result files as evidence."
+        yield Misfit((*path, "capacity", "kind"), service.capacity.kind, "measured on a production stack", fix)
+
+
+def _slots_for_target(service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
+    target, slots = service.capacity.in_flight_per_replica, service.engine.max_num_seqs
+    if target > slots:
+        fix = "Raise max_num_seqs, or lower in_flight_per_replica to what was measured with it."
+        expected = f"at most engine.max_num_seqs ({slots})"
+        yield Misfit((*path, "capacity", "in_flight_per_replica"), str(target), expected, fix)

@@ -1,0 +1,10 @@
+"""The error for what cannot be reached: a cluster, a cloud, an engine. A command that meets it exits 3."""
+
+from __future__ import annotations
+
+
+class OutOfReach(Exception):  # noqa: N818 - it names the state, as the exit code does
+    """`address` was asked and did not answer; nothing was changed."""
+
+    def __init__(self, address: str, reason: str, fix: str) -> None:
+        super().__init__(f"{address}: out of reach: {reason}. Nothing was changed. {fix}")

@@ -1,0 +1,207 @@
+"""The typed tree of everything an operator may set for one platform (`stacks/<env>/platform.yaml`).
+
+Every plain number carries its unit in its name. What has a default that is right for production is not asked for;
+`warmline preview` shows it. `warmline.schema.json` for editors is made from this tree.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from stacks.instance_types import INSTANCE_TYPES
+
+DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+IMAGE_BY_DIGEST = r"^[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64}$"
+
+
+def _exact(value: Any) -> Any:
+    return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Number = Annotated[Decimal, BeforeValidator(_exact, json_schema_input_type=float)]
+Positive = Annotated[Number, Field(gt=0)]
+# Names become parts of object names with a role suffix (`-image-prepull`), all of which must fit in 63.
+Name = Annotated[str, Field(pattern=DNS_LABEL, max_length=40)]
+Text = Annotated[str, Field(min_length=1)]
+Seconds = Annotated[int, Field(ge=0)]
+Percent = Annotated[Number, Field(gt=0, le=100)]
+
+
+class Spec(BaseModel):
+    """Base of the tree: frozen, strict, and no field that nobody reads."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+def fault(kind: str, path: tuple[str, ...], got: object, expected: str, fix: str) -> PydanticCustomError:
+    """A rule over several fields, in the form `stacks.loader` turns into one `Fault` at `path`."""
+    context = {"path": path, "got": str(got), "expected": expected, "fix": fix}
+    return PydanticCustomError(kind, "got {got}, expected {expected}. {fix}", context)
+
+
+class Cluster(Spec):
+    """The cluster to build in. Only a cluster that exists can be taken today: through a kubeconfig's context."""
+
+    context: Text | None = Field(None, description="kubeconfig context; none means the current one")
+
+
+class Prometheus(Spec):
+    """Where KEDA reads the engines' metrics: an address as seen from the KEDA operator."""
+
+    url: Annotated[str, Field(pattern=r"^https?://")]
+
+
+class NodePool(Spec):
+    """GPU nodes of one kind, as a contract: the labels and taints that put engines, and only engines, on them."""
+
+    instance_types: Annotated[list[Text], Field(min_length=1)]
+    provisioner: Literal["existing"] = Field("existing", description="who makes the nodes; existing: not Warmline")
+    max_nodes: Annotated[int, Field(ge=1)]
+    gpus_per_node: Annotated[int, Field(ge=1)] | None = Field(None, description="only for unknown instance types")
+    local_disk_path: Annotated[str, Field(pattern=r"^/")] = "/mnt/k8s-disks/0"
+
+    @model_validator(mode="after")
+    def _known_types(self) -> NodePool:
+        unknown = [name for name in self.instance_types if name not in INSTANCE_TYPES]
+        if unknown and self.gpus_per_node is None:
+            fix = "Correct the name, or set gpus_per_node to what such a node holds."
+            raise fault("instance_type", ("instance_types",), ", ".join(unknown), "known GPU instance types", fix)
+        return self
+
+    def gpus(self, instance_type: str) -> int:
+        """GPUs on one node of `instance_type`."""
+        known = INSTANCE_TYPES.get(instance_type)
+        return known.gpus if known else self.gpus_per_node or 0
+
+
+class Model(Spec):
+    """The weights served, and the name clients ask for."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?$", max_length=63)]
+    source: Annotated[str, Field(pattern=r"^s3://[^/]+/.+$")]
+    revision: Annotated[str, Field(pattern=r"^[A-Za-z0-9][-A-Za-z0-9._]*$", max_length=63)]
+
+
+class Engine(Spec):
+    """The serving engine. `args` are further flags of the engine as `name: value`; those Warmline sets are refused."""
+
+    kind: Literal["vllm"]
+    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$")]
+    image: Annotated[str, Field(pattern=IMAGE_BY_DIGEST)]
+    max_num_seqs: Annotated[int, Field(ge=1)]
+    args: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], str] = {}
+
+
+class Slo(Spec):
+    """What the service promises: p95 time to first token, p95 time per output token, and the share that keeps both."""
+
+    ttft_p95_ms: Positive
+    tpot_p95_ms: Positive
+    attainment_pct: Percent = Decimal(99)
+
+
+class Capacity(Spec):
+    """What one replica carries at the SLO: the operating target, 70-80 % of the knee. Nothing discounts it again."""
+
+    in_flight_per_replica: Positive
+    evidence: Text = Field(description="the file the number comes from, relative to the stack's folder")
+    kind: Literal["measured", "sandbox", "illustrative"]
+
+
+class Replicas(Spec):
+    """`min` is the baseline Warmline falls back to; `max` the ceiling no event and no metric passes."""
+
+    min: Annotated[int, Field(ge=0)]
+    max: Annotated[int, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Replicas:
+        if self.min > self.max:
+            fix = f"Raise max to {self.min} or more, or lower min."
+            raise fault("replicas", ("min",), self.min, f"at most replicas.max ({self.max})", fix)
+        return self
+
+
+class ColdStart(Spec):
+    """p95 of each phase from pod created to Ready; their sum is the lead time until a cluster has been measured.
+
+    `node_s` and `image_s` are 0 where the nodes stand and the image is pre-pulled.
+    """
+
+    node_s: Seconds = 0
+    image_s: Seconds = 0
+    weights_s: Seconds
+    engine_start_s: Annotated[int, Field(ge=1)]
+
+    @property
+    def total_s(self) -> int:
+        return self.node_s + self.image_s + self.weights_s + self.engine_start_s
+
+
+class ScaleDown(Spec):
+    """How replicas are let go: after `window_s` of lower need, then `replicas` every `period_s`."""
+
+    window_s: Annotated[int, Field(ge=0, le=3600)] = 600
+    replicas: Annotated[int, Field(ge=1)] = 1
+    period_s: Annotated[int, Field(ge=1, le=1800)] = 60
+
+
+class Rollout(Spec):
+    """A new version needs `surge` spare replicas' GPUs beside the running ones, or takes `unavailable` away."""
+
+    surge: Annotated[int, Field(ge=0)] = 1
+    unavailable: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _moves(self) -> Rollout:
+        if self.surge == 0 and self.unavailable == 0:
+            raise fault("rollout", ("surge",), 0, "surge or unavailable above 0", "Set surge: 1.")
+        return self
+
+
+class UsualLoad(Spec):
+    """The usual peak, without any event: requests per second, and how long one request takes."""
+
+    rps: Positive
+    request_duration_s: Positive
+
+
+class WeightsLoader(Spec):
+    """The image whose `aws s3 sync` fills the node's local disk with the weights."""
+
+    image: Annotated[str, Field(pattern=IMAGE_BY_DIGEST)]
+
+
+class Service(Spec):
+    """One model served by one engine on one node pool."""
+
+    owner: Text
+    node_pool: Name
+    gpus_per_replica: Annotated[int, Field(ge=1)]
+    model: Model
+    engine: Engine
+    slo: Slo
+    capacity: Capacity
+    replicas: Replicas
+    usual_load: UsualLoad | None = None
+    longest_stream_s: Annotated[int, Field(ge=1)]
+    cold_start: ColdStart
+    scale_down: ScaleDown = ScaleDown()
+    rollout: Rollout = Rollout()
+    cost_center: Text | None = None
+
+
+class Platform(Spec):
+    """One environment's platform: a cluster, its GPU node pools and the services on them."""
+
+    cluster: Cluster = Cluster()
+    namespace: Name = "serving"
+    production: bool = Field(False, description="true refuses capacity evidence that was not measured")
+    prometheus: Prometheus
+    weights_loader: WeightsLoader
+    node_pools: Annotated[dict[Name, NodePool], Field(min_length=1)]
+    services: Annotated[dict[Name, Service], Field(min_length=1)]

@@ -1,0 +1,128 @@
+"""YAML as its writer meant it: no duplicate keys, no surprise types, no binary floats, lines remembered.
+
+Only YAML 1.2's core scalars are read as something other than text, so `12:30`, `2027-10-29` and `no` stay text,
+and a number with a point becomes a `Decimal`: a ceil further down must not see 2.1/0.7 as 3.0000000000000004.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import yaml
+
+from stacks.faults import Fault, InputError
+
+Path = tuple[str | int, ...]
+
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+_NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
+
+
+@dataclass(frozen=True)
+class Document:
+    """Plain data (`dict`, `list`, `str`, `int`, `Decimal`, `bool`, `None`) and the line each path stands on."""
+
+    data: Any
+    lines: dict[Path, int]
+
+    def line(self, path: Path) -> int:
+        """The line of `path`, or of the nearest parent that has one; 0 if none has."""
+        while path not in self.lines:
+            if not path:
+                return 0
+            path = path[:-1]
+        return self.lines[path]
+
+
+def dotted(path: Path) -> str:
+    """`("events", 0, "start")` -> `events[0].start`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def parse(text: str, file: str) -> Document:
+    """Read one YAML document.
+
+    Raises:
+        InputError: not YAML, or several documents; an anchor that refers to itself; every duplicate key.
+    """
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise InputError([_syntax_fault(error, file)]) from None
+    lines: dict[Path, int] = {}
+    faults: list[Fault] = []
+    data = None if node is None else _plain(node, (), _Walk(file, lines, faults, set()))
+    if faults:
+        raise InputError(faults)
+    return Document(data, lines)
+
+
+def _syntax_fault(error: yaml.YAMLError, file: str) -> Fault:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    line = mark.line + 1 if mark else 0
+    return Fault(file, line, "", problem, "one valid YAML document", "Mend the syntax; the file may be cut short.")
+
+
+@dataclass(frozen=True)
+class _Walk:
+    file: str
+    lines: dict[Path, int]
+    faults: list[Fault]
+    above: set[int]
+
+    def fault(self, node: yaml.Node, path: Path, got: str, expected: str, fix: str) -> None:
+        self.faults.append(Fault(self.file, node.start_mark.line + 1, dotted(path), got, expected, fix))
+
+
+def _plain(node: yaml.Node, path: Path, walk: _Walk) -> Any:
+    walk.lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node)
+    if id(node) in walk.above:
+        walk.fault(node, path, "an anchor inside itself", "a tree", "Write the value out.")
+        return None
+    inner = _Walk(walk.file, walk.lines, walk.faults, walk.above | {id(node)})
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item, (*path, index), inner) for index, item in enumerate(node.value)]
+    return _mapping(node, path, inner)
+
+
+def _mapping(node: yaml.Node, path: Path, walk: _Walk) -> dict[Hashable, Any]:
+    result: dict[Hashable, Any] = {}
+    first: dict[str, int] = {}
+    for key_node, value_node in node.value:
+        # Keys are names here, so `8: x` and `on: y` are the names "8" and "on", whatever YAML thinks of them.
+        key = key_node.value if isinstance(key_node, yaml.ScalarNode) else "?"
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode):
+            walk.fault(key_node, path, "a key that is itself a structure", "a name as key", "Use a plain name.")
+        elif key in first:
+            fix = "Keep one of the two."
+            walk.fault(key_node, (*path, key), f"the key a second time (first on line {first[key]})", "it once", fix)
+        first.setdefault(key, line)
+        walk.lines[(*path, key)] = line
+        result[key] = _plain(value_node, (*path, key), walk)
+    return result
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    text: str = node.value
+    if node.style is not None:  # quoted or block: text, as written
+        return text
+    if _NULL.match(text):
+        return None
+    if _BOOL.match(text):
+        return text.lower() == "true"
+    if _INT.match(text):
+        return int(text)
+    if _FLOAT.match(text):
+        return Decimal(text)
+    return text
