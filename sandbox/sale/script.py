@@ -36,11 +36,11 @@ class Script:
 
 PLANNED_S, BEYOND_S, SUBSIDE_S = 35, 40, 10
 BEYOND = Decimal(2)
-"""The surge nobody planned, as a multiple of the planned load: enough for more than the floor, less than the ceiling."""
+"""The surge nobody planned, as a multiple of the planned load: more than the floor holds, less than the ceiling."""
 
 
 def script(platform: Platform, calendar: CalendarSpec) -> Script:
-    """The play of the calendar's first event for its first service: planned load, a surge beyond it, the usual again."""
+    """The play of the calendar's first event: the planned load, a surge beyond it, the usual load again."""
     event = calendar.events[0]
     service, demand = next(iter(event.services.items()))
     usual = platform.services[service].usual_load
