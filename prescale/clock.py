@@ -1,0 +1,55 @@
+"""Time: this machine's against the API server's, and times typed by a person."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from whenever import Instant, PlainDateTime, RepeatedTime, SkippedTime
+
+# Clocks further apart than this are not believed when they say that an event is over.
+TOLERANCE_S = 300
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time of this machine, and the API server's from its Date header (None: it sent none)."""
+
+    now: Instant
+    server: Instant | None = None
+
+    @property
+    def skew_s(self) -> int:
+        """Seconds this machine is ahead of the server; negative behind."""
+        return 0 if self.server is None else round((self.now - self.server).total("seconds"))
+
+    @property
+    def is_sure(self) -> bool:
+        return abs(self.skew_s) <= TOLERANCE_S
+
+    @property
+    def moments(self) -> tuple[Instant, ...]:
+        """Every time it may be: an event that is active at one of them is active."""
+        return (self.now,) if self.is_sure or self.server is None else (self.now, self.server)
+
+
+def now() -> Instant:
+    """The time of this machine, to the second: what is written down and compared has no finer grain."""
+    return Instant.from_timestamp(int(Instant.now().timestamp()))
+
+
+def moment(text: str, zone: str) -> Instant:
+    """`text` as RFC 3339 (with `Z` or an offset), or as local time in `zone` (`2027-10-29 20:00`).
+
+    Raises:
+        ValueError: it is neither, or names a local time that does not exist or exists twice.
+    """
+    if re.search(r"(Z|[+-]\d{2}:\d{2})$", text):
+        return Instant.parse_iso(text)
+    try:
+        local = PlainDateTime.parse_iso(text.replace(" ", "T"))
+        return local.assume_tz(zone, disambiguation="raise").to_instant()
+    except SkippedTime:
+        raise ValueError(f"{text} does not exist in {zone}: clocks are put forward over it") from None
+    except RepeatedTime:
+        raise ValueError(f"{text} exists twice in {zone}: add the offset, as {text}-04:00") from None

@@ -1,0 +1,182 @@
+"""What one run does to one ScaledObject: a pure function of (windows, observed state, now).
+
+The floor is recomputed, never restored: floor(now) = max(baseline, every active event). Raising needs one voice,
+lowering needs certainty. One patch carries all of it, so that a crash leaves either the old state or the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prescale import claims as claiming
+from prescale import record as book
+from prescale.claims import Claims
+from prescale.clock import Clock
+from prescale.observed import Observed
+from prescale.record import Kept, Record
+from prescale.timetable import Window
+from stacks import ownership
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do, and why.
+
+    `target` is the minReplicaCount that should be, `wanted` what baseline and events alone ask for. `patch` is a JSON
+    merge patch, None if all is as it should be. `findings` need a person: the run exits 1.
+    """
+
+    target: int
+    wanted: int
+    has_events: bool
+    patch: dict[str, Any] | None
+    notes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+
+
+def decide(observed: Observed, windows: Sequence[Window], calendar: str, clock: Clock) -> Decision:
+    """Decide for one ScaledObject.
+
+    Args:
+        windows: of this object's service, from `calendar`.
+        clock: where it is not sure, an event counts if either clock says so, and nothing is lowered.
+    """
+    baseline, findings = _baseline(observed)
+    remembered, unreadable = _remembered(observed)
+    findings += unreadable + _clock_findings(clock)
+    is_certain = clock.is_sure and baseline is not None and remembered is not None
+    before = remembered or Record()
+    claims = claiming.of_events(observed, before, windows, calendar, clock, is_certain=is_certain)
+    findings += claims.findings
+    may_lower = is_certain and claims.may_lower
+    wanted = max(baseline or 0, claims.floor)
+
+    kept = claiming.of_a_person(observed, before, claims, baseline, clock.now, may_lower=may_lower)
+    if remembered is None and observed.live > (baseline or 0):
+        # The lost record may have held an event up: what is there counts as a person's until somebody has looked.
+        kept = Kept(observed.live, claiming.kept_until(claims.events, clock.now))
+    target = max(wanted, kept.floor if kept else 0, 0 if may_lower else observed.live)
+
+    notes = [*claims.notes, *_told(observed, before, kept, wanted, target)]
+    findings += _not_in_force(observed, claims)
+    if target > observed.max_replicas:
+        above = f"it is above the live ceiling of {observed.max_replicas}"
+        findings.append(f"a minReplicaCount of {target} was refused, {above}. {claiming.RAISE_CEILING}")
+        patch = None
+    elif remembered is None and target == observed.live:
+        patch = None
+    else:
+        activation = _activation(observed, before, claims, baseline, may_lower=may_lower)
+        set_to = target if target == wanted or target != observed.live else before.set_to
+        after = Record(set_to, claims.events, kept, activated=activation in {"set", "keep"})
+        patch = _patch(observed, None if _says_nothing(after, target, wanted) else after, target, activation)
+    return Decision(target, wanted, bool(claims.events), patch, tuple(notes), tuple(findings))
+
+
+def _baseline(observed: Observed) -> tuple[int | None, list[str]]:
+    text = observed.annotations.get(ownership.BASELINE_ANNOTATION)
+    if text is not None and text.isascii() and text.isdigit() and len(text) < 7:
+        return int(text), []
+    state = "is missing" if text is None else f"is {text!r}, not a number of replicas"
+    fix = "Nothing is lowered. Run `pulumi up`, which writes it."
+    return None, [f"the annotation {ownership.BASELINE_ANNOTATION} {state}. {fix}"]
+
+
+def _remembered(observed: Observed) -> tuple[Record | None, list[str]]:
+    text = observed.annotations.get(ownership.FLOOR_ANNOTATION)
+    if text is None:
+        return Record(), []
+    try:
+        return book.parse(text), []
+    except book.Unreadable as error:
+        fix = "Nothing is lowered. Look at the object, then remove the annotation; the next run writes it anew."
+        return None, [f"the annotation {ownership.FLOOR_ANNOTATION} cannot be read ({error}). {fix}"]
+
+
+def _clock_findings(clock: Clock) -> list[str]:
+    if clock.is_sure:
+        return []
+    side = "ahead of" if clock.skew_s > 0 else "behind"
+    fix = "Nothing is lowered. Set this machine's clock."
+    return [f"this machine's clock is {abs(clock.skew_s)} s {side} the API server's. {fix}"]
+
+
+def _told(observed: Observed, before: Record, kept: Kept | None, wanted: int, target: int) -> list[str]:
+    notes = []
+    live = observed.live
+    if kept and kept.floor > wanted:
+        notes.append(f"a person's {kept.floor} is kept until {kept.until.format_iso()}; {wanted} would do")
+    elif before.kept and not kept and target < live:
+        notes.append(f"a person's {before.kept.floor} was kept to its time and is let go")
+    if live < wanted and before.set_to is not None and live != before.set_to:
+        notes.append(f"somebody lowered {before.set_to} to {live}; raised again")
+    return notes
+
+
+def _not_in_force(observed: Observed, claims: Claims) -> list[str]:
+    """What keeps a floor on the ScaledObject from being one on the pods."""
+    if not claims.events:
+        return []
+    findings = []
+    if observed.paused:
+        fix = "Remove the annotation: the floor is in force as soon as KEDA scales again."
+        findings.append(f"KEDA is paused ({observed.paused}), so no floor is in force. {fix}")
+    if observed.idle_replicas is not None:
+        held = "force-activation holds it off until the event is over"
+        fix = "Remove idleReplicaCount."
+        findings.append(f"idleReplicaCount {observed.idle_replicas} undercuts any floor; {held}. {fix}")
+    return findings
+
+
+def _activation(
+    observed: Observed, before: Record, claims: Claims, baseline: int | None, *, may_lower: bool
+) -> str | None:
+    """`set`, `keep`, `remove` force-activation, or None to leave it alone.
+
+    At 0 replicas with no metric, and with idleReplicaCount, KEDA does not look at the floor without it.
+    """
+    is_needed = bool(claims.events) and (not baseline or observed.idle_replicas is not None)
+    if is_needed:
+        is_there = observed.annotations.get(ownership.FORCE_ACTIVATION) == "true"
+        return ("keep" if before.activated else None) if is_there else "set"
+    if before.activated:
+        return "remove" if may_lower else "keep"
+    return None
+
+
+def _says_nothing(after: Record, target: int, wanted: int) -> bool:
+    """Whether a later run could reckon all of it anew: then there is no annotation."""
+    if after.events or after.kept or after.activated:
+        return False
+    return target <= wanted or after.set_to is None
+
+
+def _patch(observed: Observed, after: Record | None, target: int, activation: str | None) -> dict[str, Any] | None:
+    annotations: dict[str, str | None] = {}
+    text = observed.annotations.get(ownership.FLOOR_ANNOTATION)
+    # Compared by meaning: KEDA copies annotations to the HPA, so another order of keys is no reason to write.
+    if after is None and text is not None:
+        annotations[ownership.FLOOR_ANNOTATION] = None
+    elif after is not None and (text is None or not _says(text, after)):
+        annotations[ownership.FLOOR_ANNOTATION] = after.text()
+    if activation in {"set", "remove"}:
+        annotations[ownership.FORCE_ACTIVATION] = "true" if activation == "set" else None
+    patch: dict[str, Any] = {}
+    if annotations:
+        patch["metadata"] = {"annotations": annotations}
+    if target != observed.live:
+        patch["spec"] = {"minReplicaCount": target}
+    if not patch:
+        return None
+    # The server refuses it if anybody wrote in between; then the next read decides.
+    patch.setdefault("metadata", {})["resourceVersion"] = observed.resource_version
+    return patch
+
+
+def _says(text: str, after: Record) -> bool:
+    try:
+        return book.parse(text) == after
+    except book.Unreadable:
+        return False

@@ -1,0 +1,103 @@
+"""One ScaledObject as the pre-scaler sees it, and who wrote its minReplicaCount."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from stacks import ownership
+
+# Source: KEDA 2.21, apis/keda/v1alpha1/scaledobject_types.go (the HPA's default maximum).
+DEFAULT_MAX_REPLICAS = 100
+
+Writer = Literal["prescale", "builder", "person"]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one read of the API server said.
+
+    `min_writer` is who wrote `spec.minReplicaCount`; None where the server did not say.
+    """
+
+    name: str
+    namespace: str
+    service: str
+    resource_version: str
+    min_replicas: int | None
+    max_replicas: int = DEFAULT_MAX_REPLICAS
+    idle_replicas: int | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    hpa_name: str = ""
+    min_writer: Writer | None = None
+
+    @property
+    def live(self) -> int:
+        """The floor as KEDA reads it: an absent minReplicaCount is 0."""
+        return self.min_replicas or 0
+
+    @property
+    def paused(self) -> str | None:
+        """The annotation that pauses the object, as `name: value`, if one does."""
+        for name in (ownership.PAUSED_REPLICAS, ownership.PAUSED):
+            value = self.annotations.get(name)
+            # Any value but "false" pauses, also one that is no boolean.
+            if value is not None and (name == ownership.PAUSED_REPLICAS or value != "false"):
+                return f"{name}: {value}"
+        return None
+
+
+def observe(scaled_object: Mapping[str, Any]) -> Observed:
+    """Read a `keda.sh/v1alpha1` ScaledObject as the API server returns it."""
+    metadata = scaled_object["metadata"]
+    spec = scaled_object.get("spec") or {}
+    status = scaled_object.get("status") or {}
+    labels = metadata.get("labels") or {}
+    maximum = spec.get("maxReplicaCount")
+    return Observed(
+        name=metadata["name"],
+        namespace=metadata["namespace"],
+        service=labels.get(ownership.SERVICE_LABEL, metadata["name"]),
+        resource_version=metadata["resourceVersion"],
+        min_replicas=spec.get("minReplicaCount"),
+        max_replicas=DEFAULT_MAX_REPLICAS if maximum is None else maximum,
+        idle_replicas=spec.get("idleReplicaCount"),
+        annotations=metadata.get("annotations") or {},
+        hpa_name=status.get("hpaName") or _hpa_name(metadata["name"], spec),
+        min_writer=_min_writer(metadata),
+    )
+
+
+def _hpa_name(name: str, spec: Mapping[str, Any]) -> str:
+    config = (spec.get("advanced") or {}).get("horizontalPodAutoscalerConfig") or {}
+    return config.get("name") or f"keda-hpa-{name}"
+
+
+def _min_writer(metadata: Mapping[str, Any]) -> Writer | None:
+    """Who owns minReplicaCount, from the server's own book of field owners.
+
+    The builder is known by what only it writes: it applied the baseline annotation (server-side apply; a person's
+    patch or edit is an update). A field that a person owns too is the person's.
+    """
+    owners = _owners(metadata, "f:spec", "f:minReplicaCount")
+    if not owners:
+        return None
+    baseline = f"f:{ownership.BASELINE_ANNOTATION}"
+    builders = {owner for owner in _owners(metadata, "f:metadata", "f:annotations", baseline) if owner[1] == "Apply"}
+    others = {owner for owner in owners if owner[0] != ownership.FIELD_MANAGER}
+    if not others:
+        return "prescale"
+    return "builder" if others <= builders else "person"
+
+
+def _owners(metadata: Mapping[str, Any], *path: str) -> set[tuple[str, str]]:
+    """(manager, operation) of every entry that owns the field at `path`."""
+    found: set[tuple[str, str]] = set()
+    for entry in metadata.get("managedFields") or []:
+        fields: Any = entry.get("fieldsV1") or {}
+        for part in path:
+            fields = fields.get(part) if isinstance(fields, dict) else None
+        if fields is not None:
+            found.add((entry.get("manager") or "", entry.get("operation") or ""))
+    return found

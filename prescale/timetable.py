@@ -1,0 +1,203 @@
+"""The timetable: what each event asks of each service, and when each step towards it starts, backwards from T0.
+
+A pure function of calendar and platform. Steps are (name, seconds) in the order they happen; nodes and reservations
+go in front of the list when they are known, and nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from whenever import Instant, ZonedDateTime
+
+from capacity import replicas
+from stacks.events import Demand, Event
+from stacks.faults import Fault, InputError
+from stacks.loader import Stack
+from stacks.spec import Service
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load and the replicas it comes to, before any headroom."""
+
+    rps: Fraction
+    request_duration_s: Decimal
+    in_flight: Fraction
+    in_flight_per_replica: Decimal
+    replicas: Fraction
+
+
+@dataclass(frozen=True)
+class Step:
+    """One link of the chain before T0; it takes `takes_s` at p95 and starts that long before the next one."""
+
+    name: str
+    starts_at: Instant
+    takes_s: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """One event for one service: `floor` replicas must be in force in [raise_at, end)."""
+
+    event: str
+    service: str
+    cancelled: bool
+    load: Load
+    headroom_pct: Decimal
+    replicas_with_headroom: Fraction
+    floor: int
+    ceiling: int
+    baseline: int
+    lead_time_s: int
+    margin_s: int
+    steps: tuple[Step, ...]
+    start: ZonedDateTime
+    end: ZonedDateTime
+
+    @property
+    def raise_at(self) -> Instant:
+        """When the first step starts."""
+        return self.steps[0].starts_at if self.steps else self.start.to_instant()
+
+    def active(self, now: Instant) -> bool:
+        """Whether its floor counts at `now`."""
+        return not self.cancelled and self.raise_at <= now < self.end.to_instant()
+
+    def state(self, now: Instant) -> str:
+        """`cancelled`, `over`, `running` (from T0), `raised` (from raise_at) or `planned`."""
+        if self.cancelled:
+            return "cancelled"
+        if now >= self.end.to_instant():
+            return "over"
+        if now >= self.start.to_instant():
+            return "running"
+        return "raised" if now >= self.raise_at else "planned"
+
+
+@dataclass(frozen=True)
+class Timetable:
+    """All windows of one stack, in order of time. `calendar` names where they come from."""
+
+    calendar: str
+    windows: tuple[Window, ...]
+
+    def of(self, service: str) -> tuple[Window, ...]:
+        """The windows of one service."""
+        return tuple(window for window in self.windows if window.service == service)
+
+    def floor_at(self, now: Instant, service: str, baseline: int) -> int:
+        """max(baseline, every active event), in replicas."""
+        return max([baseline, *(window.floor for window in self.of(service) if window.active(now))])
+
+
+def timetable(stack: Stack, now: Instant | None = None) -> Timetable:
+    """Reckon every window of `stack`.
+
+    Args:
+        now: events that ended before it may pass the ceiling: what is over cannot fail any more.
+
+    Raises:
+        InputError: one fault for each floor above its service's ceiling. A ceiling is never raised by an event.
+    """
+    windows: list[Window] = []
+    faults: list[Fault] = []
+    for index, event in enumerate(stack.calendar.events):
+        for name, demand in event.demands.items():
+            window = _window(stack, event, name, demand)
+            windows.append(window)
+            over = now is not None and window.end.to_instant() <= now
+            if window.floor > window.ceiling and not event.cancelled and not over:
+                faults.append(_above_ceiling(stack, window, index))
+    if faults:
+        raise InputError(faults)
+    windows.sort(key=lambda window: (window.raise_at, window.event, window.service))
+    return Timetable(stack.calendar.source, tuple(windows))
+
+
+def chain(t0: Instant, links: Iterable[tuple[str, int]]) -> tuple[Step, ...]:
+    """Schedule `links` (name, seconds) so that the last one ends at `t0`; links of 0 s are left out."""
+    steps: list[Step] = []
+    for name, takes_s in reversed([link for link in links if link[1]]):
+        t0 = t0.subtract(seconds=takes_s)
+        steps.append(Step(name, t0, takes_s))
+    return tuple(reversed(steps))
+
+
+def usual(service: Service) -> Load | None:
+    """The service's load without any event, where the platform says it."""
+    if service.usual_load is None:
+        return None
+    return _load(Fraction(service.usual_load.rps), service.usual_load.request_duration_s, service)
+
+
+def _window(stack: Stack, event: Event, name: str, demand: Demand) -> Window:
+    service = stack.platform.services[name]
+    load = _event_load(demand, service)
+    headroom_pct = stack.calendar.headroom_pct if demand.headroom_pct is None else demand.headroom_pct
+    needed = replicas.with_headroom(load.replicas, headroom_pct)
+    margin_s = stack.calendar.ready_margin_s
+    return Window(
+        event=event.name,
+        service=name,
+        cancelled=event.cancelled,
+        load=load,
+        headroom_pct=headroom_pct,
+        replicas_with_headroom=needed,
+        floor=replicas.whole(needed),
+        ceiling=service.replicas.max,
+        baseline=service.replicas.min,
+        lead_time_s=service.cold_start.total_s,
+        margin_s=margin_s,
+        steps=chain(event.start.to_instant(), [*_cold_start(service), ("ready, with a margin", margin_s)]),
+        start=event.start,
+        end=event.end,
+    )
+
+
+def _cold_start(service: Service) -> Sequence[tuple[str, int]]:
+    cold = service.cold_start
+    return (
+        ("nodes", cold.node_s),
+        ("image", cold.image_s),
+        ("weights", cold.weights_s),
+        ("engine start", cold.engine_start_s),
+    )
+
+
+def _event_load(demand: Demand, service: Service) -> Load:
+    # The loader has made sure that what the event leaves out, the service's usual load says.
+    usual_load = service.usual_load
+    duration_s = demand.request_duration_s
+    if duration_s is None and usual_load is not None:
+        duration_s = usual_load.request_duration_s
+    if demand.rps is not None:
+        rps = Fraction(demand.rps)
+    elif demand.multiplier is not None and usual_load is not None:
+        rps = Fraction(demand.multiplier) * Fraction(usual_load.rps)
+    else:
+        rps = Fraction(0)
+    return _load(rps, duration_s or Decimal(0), service)
+
+
+def _load(rps: Fraction, request_duration_s: Decimal, service: Service) -> Load:
+    in_flight = replicas.in_flight(rps, request_duration_s)
+    per_replica = service.capacity.in_flight_per_replica
+    return Load(rps, request_duration_s, in_flight, per_replica, replicas.of_load(in_flight, per_replica))
+
+
+def _above_ceiling(stack: Stack, window: Window, index: int) -> Fault:
+    place = ("events", index, "services", window.service)
+    load = window.load
+    text = replicas.decimal_text
+    got = (
+        f"a floor of {window.floor} replicas ({text(load.rps)} rps x {text(load.request_duration_s)} s / "
+        f"{text(load.in_flight_per_replica)} + {text(window.headroom_pct)} %)"
+    )
+    expected = f"at most the ceiling of {window.ceiling} (services.{window.service}.replicas.max)"
+    fix = f"Raise replicas.max to {window.floor} or more, with the nodes for it, or lower the event's load."
+    return stack.fault(stack.calendar_document, place, got, expected, fix)
