@@ -1,0 +1,54 @@
+"""What Warmline has to know of an engine. A new engine is one file that fills this in, and a row in `DIALECTS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stacks.spec import Service
+
+SCRATCH_DIR = "/tmp"  # noqa: S108 - the container's own, an emptyDir
+"""The one folder besides the caches that an engine may write to."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Facts of one replica that an engine's command line is made from."""
+
+    service: Service
+    weights_dir: str
+    port: int
+    drain_s: int
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Prometheus names of the engine's gauges, and the label that carries the served model's name."""
+
+    running: str
+    waiting: str
+    model_label: str
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One engine.
+
+    `reserved` are flags, without dashes, that `engine.args` may not set, because `arguments` sets them or relies on
+    their absence; each with what to do instead. `cache_env` are
+    variables that name folders below the compile cache, as `variable -> subfolder`.
+    """
+
+    kind: str
+    command: tuple[str, ...]
+    arguments: Callable[[Launch], list[str]]
+    reserved: Mapping[str, str]
+    port: int
+    health_path: str
+    readiness_path: str
+    metrics_path: str
+    metrics: Metrics
+    user_id: int
+    group_id: int
+    env: tuple[tuple[str, str], ...]
+    cache_env: tuple[tuple[str, str], ...]
