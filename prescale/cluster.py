@@ -1,0 +1,169 @@
+"""The cluster as the pre-scaler uses it: few calls, each bounded in time, every failure named with the address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.request import getproxies, proxy_bypass
+
+import httpx2
+import msgspec
+from lightkube import ApiError, Client
+from lightkube.config import client_adapter
+from lightkube.config.kubeconfig import SingleConfig
+from lightkube.config.models import User
+from lightkube.core.exceptions import ConfigError, LoadResourceError
+from lightkube.generic_resource import GenericNamespacedResource, create_api_info
+from lightkube.types import PatchType
+from whenever import Instant
+
+from prescale.clock import Clock
+from prescale.kubeconfig import choose
+from prescale.objects import Conflict, Refused
+from prescale.wire import Wire
+from stacks import ownership
+from stacks.reach import OutOfReach
+
+TIMEOUT = httpx2.Timeout(10.0, connect=5.0)
+
+
+# Plain dictionaries: typed models would cost a no-op run more time than its one call.
+class ScaledObject(GenericNamespacedResource):
+    _api_info = create_api_info("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
+
+
+class Autoscaler(GenericNamespacedResource):
+    _api_info = create_api_info("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+
+
+class Pod(GenericNamespacedResource):
+    _api_info = create_api_info("", "v1", "Pod", "pods")
+
+
+class Cluster:
+    """One namespace of one cluster."""
+
+    def __init__(self, config: SingleConfig, namespace: str, transport: httpx2.BaseTransport | None = None) -> None:
+        self.config = config
+        self.address = config.cluster.server
+        self.namespace = namespace
+        with self._reaching():
+            self.wire = Wire(transport or _transport(config))
+            self._client = Client(
+                config, namespace, timeout=TIMEOUT, field_manager=ownership.FIELD_MANAGER, transport=self.wire
+            )
+
+    @classmethod
+    def of(cls, context: str | None, namespace: str) -> Cluster:
+        """The cluster of a kubeconfig's `context`, or of the pod we run in.
+
+        Raises:
+            OutOfReach: no usable configuration. Nothing has been asked of the cluster yet.
+        """
+        return cls(choose(context), namespace)
+
+    @property
+    def calls(self) -> int:
+        """API calls made so far, repeats included."""
+        return self.wire.calls
+
+    def clock(self, now: Instant) -> Clock:
+        """`now` beside the API server's time."""
+        ahead_s = self.wire.server_ahead_s
+        return Clock(now, None if ahead_s is None else now.add(seconds=round(ahead_s)))
+
+    def scaled_objects(self, stack: str) -> list[dict[str, Any]]:
+        """Every ScaledObject that carries the stack's label, in one call."""
+        with self._reaching():
+            return list(self._client.list(ScaledObject, labels={ownership.STACK_LABEL: stack}))
+
+    def scaled_object(self, name: str) -> dict[str, Any] | None:
+        """One ScaledObject; None if it is gone."""
+        with self._reaching():
+            try:
+                return self._client.get(ScaledObject, name)
+            except ApiError as error:
+                if error.status.code == 404:
+                    return None
+                raise
+
+    def patch(self, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch for one ScaledObject, as our own field manager.
+
+        Raises:
+            Conflict: it was written, or deleted, since it was read.
+            Refused: validation or an admission webhook said no.
+        """
+        with self._reaching():
+            try:
+                self._client.patch(ScaledObject, name, patch, patch_type=PatchType.MERGE)
+            except ApiError as error:
+                if error.status.code in {404, 409}:
+                    raise Conflict(error.status.message) from None
+                if error.status.code in {400, 422} or "admission webhook" in (error.status.message or ""):
+                    raise Refused(error.status.message) from None
+                raise
+
+    def minimums(self) -> dict[str, int]:
+        """HPA name -> minReplicas in force (absent means 1), in one call."""
+        with self._reaching():
+            autoscalers = list(self._client.list(Autoscaler))
+        return {item["metadata"]["name"]: (item.get("spec") or {}).get("minReplicas", 1) for item in autoscalers}
+
+    def pods(self, stack: str) -> list[dict[str, Any]]:
+        """Every pod that carries the stack's label, in one call."""
+        with self._reaching():
+            return list(self._client.list(Pod, labels={ownership.STACK_LABEL: stack}))
+
+    def http(self, timeout_s: float) -> httpx2.Client:
+        """A plain HTTP client with the kubeconfig's address and credentials, for what is no resource (pod proxies)."""
+        with self._reaching():
+            transport = _transport(self.config)
+            params = client_adapter.ConnectionParams(timeout=httpx2.Timeout(timeout_s), transport=transport)
+            return client_adapter.Client(self.config, params)
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Whatever keeps the cluster from answering becomes `OutOfReach`, with its address."""
+        try:
+            yield
+        except ApiError as error:
+            code, message = error.status.code, error.status.message
+            raise OutOfReach(self.address, f"it answered {code}: {message}", _fix(code)) from None
+        except httpx2.HTTPStatusError as error:
+            raise OutOfReach(self.address, *_status(error.response.status_code)) from None
+        except httpx2.TimeoutException:
+            reason = f"no answer within {TIMEOUT.read:.0f} s"
+            raise OutOfReach(self.address, reason, "Is it up, and reachable from here?") from None
+        except ConfigError as error:
+            raise OutOfReach(self.address, str(error), "Correct the kubeconfig's user.") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise OutOfReach(self.address, str(error), "Is it up, and is the kubeconfig's address right?") from None
+        except (msgspec.MsgspecError, LoadResourceError, ValueError, KeyError, TypeError, AssertionError) as error:
+            reason = f"its answer is not one of a Kubernetes API server ({' '.join(str(error).split())})"
+            raise OutOfReach(self.address, reason, "Is the kubeconfig's address right?") from None
+
+
+def _transport(config: SingleConfig) -> httpx2.HTTPTransport:
+    user = config.user or User()
+    server = config.cluster.server
+    # A transport of one's own loses the client's TLS settings and proxy variables, so they are given again here.
+    verify = client_adapter.verify_cluster(config.cluster, user, config.abs_file)
+    url = httpx2.URL(server)
+    proxy = None if proxy_bypass(url.host) else getproxies().get(url.scheme)
+    return httpx2.HTTPTransport(verify=verify, proxy=proxy)
+
+
+def _fix(code: int | None) -> str:
+    if code == 401:
+        return "Renew the credentials of the kubeconfig's user."
+    if code == 403:
+        return "Give the user a Role that may do this."
+    return "Look at the API server."
+
+
+def _status(code: int) -> tuple[str, str]:
+    if code == 404:
+        return "it does not know ScaledObjects", "Install KEDA, or correct the context."
+    return f"it answered {code}", _fix(code)

@@ -1,0 +1,36 @@
+"""What a run needs of a cluster, apart from any client: `prescale.cluster.Cluster` is the real one."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from whenever import Instant
+
+from prescale.clock import Clock
+
+
+class Conflict(Exception):  # noqa: N818 - it names the state
+    """Somebody wrote between our read and our write; read again and decide again."""
+
+
+class Refused(Exception):  # noqa: N818 - it names the state
+    """The API server or an admission webhook does not want the patch; the text says why."""
+
+
+class Objects(Protocol):
+    """The reads and the one write. Each may raise `stacks.reach.OutOfReach`."""
+
+    def clock(self, now: Instant) -> Clock:
+        """`now` beside the API server's time."""
+
+    def scaled_objects(self, stack: str) -> list[dict[str, Any]]:
+        """Every ScaledObject that carries the stack's label, in one call."""
+
+    def scaled_object(self, name: str) -> dict[str, Any] | None:
+        """One ScaledObject; None if it is gone."""
+
+    def patch(self, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch. Raises `Conflict` or `Refused`."""
+
+    def minimums(self) -> dict[str, int]:
+        """HPA name -> minReplicas in force, in one call."""

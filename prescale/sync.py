@@ -1,0 +1,184 @@
+"""One run: read every object of the stack, decide, patch, and see that the HPAs follow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from whenever import Instant
+
+from prescale.clock import Clock
+from prescale.decision import Decision, decide
+from prescale.objects import Conflict, Objects, Refused
+from prescale.observed import Observed, observe
+from prescale.timetable import Timetable
+from stacks.reach import OutOfReach
+
+# A write in between is answered by reading and deciding again; each time somebody else has won.
+ATTEMPTS = 8
+# KEDA takes a change over within a second or two; the HPA shows it at once.
+IN_FORCE_WITHIN_S = 10.0
+POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did to one object, or would do.
+
+    `was` and `target` are minReplicaCount before and after. `hpa_name` is set where the HPA must show the target, and
+    `in_force_s` is how long it took to, in seconds after the patch; None where it was so already, or never was.
+    """
+
+    service: str
+    was: int | None
+    target: int | None
+    patch: dict[str, Any] | None = None
+    patched_at: float | None = None
+    hpa_name: str | None = None
+    in_force_s: float | None = None
+    notes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """The surroundings of one run. `at` plays another time, for dry runs only."""
+
+    stack: str
+    table: Timetable
+    services: tuple[str, ...]
+    objects: Objects
+    read_clock: Callable[[], Instant]
+    dry_run: bool = False
+    at: Instant | None = None
+
+    def clock(self) -> Clock:
+        """The time to decide by: asked anew before every decision."""
+        return Clock(self.at) if self.at else self.objects.clock(self.read_clock())
+
+
+def sync(run: Run) -> tuple[Outcome, ...]:
+    """Make the floors of one stack true.
+
+    Returns: one outcome for each object with the stack's label, then one for each service that has none.
+
+    Raises:
+        OutOfReach: the cluster did not answer; its text says what had been changed before, if anything.
+    """
+    outcomes: list[Outcome] = []
+    found = sorted(run.objects.scaled_objects(run.stack), key=lambda item: str(item["metadata"]["name"]))
+    for scaled_object in found:
+        try:
+            outcomes.append(_settle(run, observe(scaled_object)))
+        except OutOfReach as error:
+            raise _after(outcomes, error) from None
+    outcomes += _without_object(run, {observe(item).service for item in found})
+    if run.dry_run or not any(outcome.hpa_name for outcome in outcomes):
+        return tuple(outcomes)
+    try:
+        return _verify(run, outcomes)
+    except OutOfReach as error:
+        raise _after(outcomes, error) from None
+
+
+def _settle(run: Run, observed: Observed) -> Outcome:
+    """Decide and patch until nobody writes in between."""
+    for _ in range(ATTEMPTS):
+        decision = decide(observed, run.table.of(observed.service), run.table.calendar, run.clock())
+        outcome = _outcome(observed, decision)
+        if run.dry_run or decision.patch is None:
+            return outcome
+        try:
+            run.objects.patch(observed.name, decision.patch)
+        except Refused as error:
+            reason = f"the patch was refused: {error}. Mend the ScaledObject, then run sync again."
+            return replace(outcome, patch=None, hpa_name=None, findings=(*outcome.findings, reason))
+        except Conflict:
+            latest = run.objects.scaled_object(observed.name)
+            if latest is None:
+                return replace(outcome, patch=None, hpa_name=None, notes=("it was deleted meanwhile",))
+            observed = observe(latest)
+        else:
+            return replace(outcome, patched_at=time.monotonic())
+    reason = f"somebody else wrote it {ATTEMPTS} times while we tried. Find out who, then run sync again."
+    return Outcome(observed.service, observed.live, None, findings=(reason,))
+
+
+def _outcome(observed: Observed, decision: Decision) -> Outcome:
+    is_set = decision.patch is not None and decision.target > observed.live
+    is_settled = decision.patch is not None or decision.target == observed.live
+    must_show = (is_set or decision.has_events) and is_settled and not observed.paused and decision.target > 0
+    return Outcome(
+        service=observed.service,
+        was=observed.live,
+        target=decision.target,
+        patch=decision.patch,
+        hpa_name=observed.hpa_name if must_show else None,
+        notes=decision.notes,
+        findings=decision.findings,
+    )
+
+
+def _without_object(run: Run, seen: set[str]) -> list[Outcome]:
+    outcomes = []
+    for service in run.services:
+        if service in seen:
+            continue
+        now = run.clock().now
+        active = [window for window in run.table.of(service) if window.active(now)]
+        text = "no ScaledObject with the stack's label in this cluster"
+        if active:
+            fix = "Is this the right cluster? If so, run `pulumi up`."
+            outcomes.append(Outcome(service, None, None, findings=(f"{active[0].event}: {text}. {fix}",)))
+        else:
+            outcomes.append(Outcome(service, None, None, notes=(text,)))
+    return outcomes
+
+
+def _verify(run: Run, outcomes: list[Outcome]) -> tuple[Outcome, ...]:
+    """Look at the HPAs until all follow or the time is up.
+
+    Also where this run patched nothing: another one, at work or killed, may have patched a moment ago.
+    """
+    in_force_at: dict[str, float] = {}
+    deadline = time.monotonic() + IN_FORCE_WITHIN_S
+    while True:
+        minimums = run.objects.minimums()
+        now = time.monotonic()
+        waiting = False
+        for outcome in outcomes:
+            if outcome.hpa_name is None:
+                continue
+            if minimums.get(outcome.hpa_name, 0) >= (outcome.target or 0):
+                in_force_at.setdefault(outcome.hpa_name, now)
+            else:
+                waiting = True
+        if not waiting or now >= deadline:
+            return tuple(_checked(outcome, minimums, in_force_at) for outcome in outcomes)
+        time.sleep(POLL_S)
+
+
+def _checked(outcome: Outcome, minimums: dict[str, int], in_force_at: dict[str, float]) -> Outcome:
+    name = outcome.hpa_name
+    if name is None:
+        return outcome
+    if name in in_force_at:
+        if outcome.patched_at is None:
+            return outcome
+        return replace(outcome, in_force_s=in_force_at[name] - outcome.patched_at)
+    shown = f"HPA {name} has minReplicas {minimums[name]}" if name in minimums else f"there is no HPA {name}"
+    fix = (
+        f"Look at `kubectl describe scaledobject {outcome.service}`: KEDA keeps the old HPA while a trigger is broken."
+    )
+    finding = f"the floor is not in force: {shown}, not {outcome.target}. {fix}"
+    return replace(outcome, findings=(*outcome.findings, finding))
+
+
+def _after(outcomes: list[Outcome], error: OutOfReach) -> OutOfReach:
+    done = [outcome.service for outcome in outcomes if outcome.patched_at is not None]
+    if not done:
+        return error
+    changed = f"Before that, {', '.join(done)} had been patched; the next run does the rest."
+    return OutOfReach(error.address, error.reason, error.fix, changed)

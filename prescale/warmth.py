@@ -1,0 +1,191 @@
+"""Is it warm: floor in force on the HPA, that many pods Ready, that many answering a request; if not, by when.
+
+Ready is the only sign that is believed, and a Ready pod that does not answer is found out by asking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from whenever import Instant, ZonedDateTime
+
+from prescale.clock import Clock
+from prescale.decision import decide
+from prescale.observed import observe
+from prescale.timetable import Timetable, Window
+from stacks import ownership
+from stacks.spec import Service
+
+DEFAULT_PORT = 8000
+
+
+@dataclass(frozen=True)
+class PodState:
+    """One pod that is not on its way out. `port` is the engine's HTTP port."""
+
+    name: str
+    service: str
+    ip: str
+    port: int
+    created: Instant
+    is_ready: bool
+
+
+# (pod, model name) of every Ready pod -> pod name: what went wrong, None where it answered.
+Ask = Callable[[Sequence[tuple[PodState, str]]], Mapping[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Warmth:
+    """One service against the floor it should have.
+
+    `missing` says what is not there. `ready_by` is when enough pods will be Ready by the cold start's estimate, None
+    where they are; `late_s` is that less T0 (negative: in time), None outside of events.
+    """
+
+    service: str
+    event: str | None
+    floor: int
+    hpa_min: int | None
+    ready: int
+    answering: int
+    missing: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    ready_by: Instant | None = None
+    t0: ZonedDateTime | None = None
+
+    @property
+    def is_warm(self) -> bool:
+        return not self.missing
+
+    @property
+    def late_s(self) -> int | None:
+        if self.ready_by is None or self.t0 is None:
+            return None
+        return round((self.ready_by - self.t0.to_instant()).total("seconds"))
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """Everything one look at the cluster showed: ScaledObjects and pods of the stack, HPA name -> minReplicas."""
+
+    scaled_objects: Sequence[Mapping[str, Any]]
+    minimums: Mapping[str, int]
+    pods: Sequence[PodState]
+
+
+def pod_states(pods: Sequence[Mapping[str, Any]]) -> tuple[PodState, ...]:
+    """The pods that serve or may come to serve, as the API server returned them."""
+    states = []
+    for pod in pods:
+        metadata, status = pod["metadata"], pod.get("status") or {}
+        if metadata.get("deletionTimestamp") or status.get("phase") in {"Failed", "Succeeded"}:
+            continue
+        conditions = {item["type"]: item["status"] for item in status.get("conditions") or []}
+        states.append(
+            PodState(
+                name=metadata["name"],
+                service=(metadata.get("labels") or {}).get(ownership.SERVICE_LABEL, ""),
+                ip=status.get("podIP") or "",
+                port=_port(pod),
+                created=Instant.parse_iso(metadata["creationTimestamp"]),
+                is_ready=conditions.get("Ready") == "True" and bool(status.get("podIP")),
+            )
+        )
+    return tuple(states)
+
+
+def _port(pod: Mapping[str, Any]) -> int:
+    for container in (pod.get("spec") or {}).get("containers") or []:
+        for port in container.get("ports") or []:
+            if port.get("name") == "http":
+                return int(port["containerPort"])
+    return DEFAULT_PORT
+
+
+def look(
+    table: Timetable, services: Mapping[str, Service], sighting: Sighting, ask: Ask, *, at: Instant, now: Instant
+) -> tuple[Warmth, ...]:
+    """Judge every service.
+
+    Args:
+        at: whose floor is asked for; `now` unless somebody asks about another time.
+        now: what estimates of readiness count from.
+    """
+    ready = [pod for pod in sighting.pods if pod.is_ready and pod.service in services]
+    answers = ask([(pod, services[pod.service].model.name) for pod in ready]) if ready else {}
+    return tuple(_of_one(table, name, service, sighting, answers, at=at, now=now) for name, service in services.items())
+
+
+def _of_one(
+    table: Timetable,
+    name: str,
+    service: Service,
+    sighting: Sighting,
+    answers: Mapping[str, str | None],
+    *,
+    at: Instant,
+    now: Instant,
+) -> Warmth:
+    active = [window for window in table.of(name) if window.active(at)]
+    governing = max(active, key=lambda window: window.floor, default=None)
+    found = [observe(item) for item in sighting.scaled_objects]
+    observed = next((item for item in found if item.service == name), None)
+    floor = max((window.floor for window in active), default=0)
+    notes: tuple[str, ...] = ()
+    hpa_min = None
+    if observed is None:
+        floor = max(floor, service.replicas.min)
+        notes = ("no ScaledObject with the stack's label in this cluster",)
+    else:
+        # What a run would want then: it knows of events that vanished from the calendar, and of broken annotations.
+        wanted = decide(observed, table.of(name), table.calendar, Clock(at))
+        floor = max(floor, wanted.wanted)
+        notes = wanted.findings
+        hpa_min = sighting.minimums.get(observed.hpa_name)
+
+    pods = [pod for pod in sighting.pods if pod.service == name]
+    ready = [pod for pod in pods if pod.is_ready]
+    silent = {pod.name: answers.get(pod.name) for pod in ready if answers.get(pod.name) is not None}
+    notes += tuple(f"pod {pod} is Ready and does not answer: {reason}" for pod, reason in sorted(silent.items()))
+    lead_s = service.cold_start.total_s
+    overdue = [pod for pod in pods if not pod.is_ready and pod.created.add(seconds=lead_s) < now]
+    notes += tuple(f"pod {pod.name} is past its cold start of {lead_s} s" for pod in overdue)
+    answering = len(ready) - len(silent)
+    return Warmth(
+        service=name,
+        event=governing.event if governing else None,
+        floor=floor,
+        hpa_min=hpa_min,
+        ready=len(ready),
+        answering=answering,
+        missing=_missing(floor, hpa_min, len(ready), answering),
+        notes=notes,
+        ready_by=_ready_by(floor, pods, lead_s, governing, now),
+        t0=governing.start if governing else None,
+    )
+
+
+def _missing(floor: int, hpa_min: int | None, ready: int, answering: int) -> tuple[str, ...]:
+    missing = []
+    if floor and hpa_min is None:
+        missing.append("no HPA")
+    elif hpa_min is not None and hpa_min < floor:
+        missing.append(f"HPA minReplicas is {hpa_min} of {floor}")
+    if ready < floor:
+        missing.append(f"{ready} of {floor} Ready")
+    if answering < min(ready, floor):
+        missing.append(f"{answering} of {floor} answering")
+    return tuple(missing)
+
+
+def _ready_by(floor: int, pods: Sequence[PodState], lead_s: int, event: Window | None, now: Instant) -> Instant | None:
+    """When the floor-th pod will be Ready: those on the way by their age, those not there yet from their raise on."""
+    if sum(pod.is_ready for pod in pods) >= floor:
+        return None
+    begins = max(now, event.raise_at) if event else now
+    coming = [max(now, pod.created.add(seconds=lead_s)) for pod in pods if not pod.is_ready]
+    there = [now for pod in pods if pod.is_ready]
+    return sorted([*there, *coming, *[begins.add(seconds=lead_s)] * floor])[floor - 1]
