@@ -9,8 +9,8 @@ import signal
 _PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent() -> None:
-    """Set it for the calling process; ends at once if the parent is gone already."""
+def die_with_parent(parent_pid: int) -> None:
+    """Set it for the calling process; ends at once if `parent_pid` is not its parent any more."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() == 1:
+    if os.getppid() != parent_pid:
         os.kill(os.getpid(), signal.SIGKILL)

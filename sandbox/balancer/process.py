@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from sandbox.balancer.config import BalancerPorts, bootstrap_text, write_files
@@ -47,7 +48,7 @@ async def running_envoy(
             *("--log-level", "warning"),
             stdout=output,
             stderr=output,
-            preexec_fn=die_with_parent,
+            preexec_fn=partial(die_with_parent, os.getpid()),
             env={**os.environ, "TZ": "UTC"},
         )
     try:

@@ -17,14 +17,14 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m sandbox.engine", allow_abbrev=False)
     parser.add_argument("--pod-ip", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--timing", type=timing_from_json, default="{}", help="JSON: see sandbox/engine/timing.py")
-    parser.add_argument("--die-with-parent", action="store_true", help="SIGKILL when the starting process dies")
+    parser.add_argument("--die-with-parent", type=int, metavar="PID", help="SIGKILL when this parent dies")
     given = parser.parse_args(own)
     arguments = arguments_from(container)
     if given.die_with_parent:
         # Imported here alone: an engine started by hand outlives its shell and needs no ctypes.
         from sandbox.parent_death import die_with_parent
 
-        die_with_parent()
+        die_with_parent(given.die_with_parent)
     return asyncio.run(serve(arguments, given.timing, given.pod_ip))
 
 

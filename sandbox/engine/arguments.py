@@ -13,22 +13,23 @@ VLLM_MAX_NUM_SEQS = 256
 """Slots when the manifest names none. Source: vLLM's API-server default on GPUs below 70 GiB."""
 
 _INT_FLAGS = (
-    "--max-model-len --max-num-batched-tokens --tensor-parallel-size --pipeline-parallel-size --data-parallel- "
-    "size --block-size --max-log-len --num-gpu-blocks-override --stream-interval --api-server-count "
+    "--max-model-len --max-num-batched-tokens --tensor-parallel-size --pipeline-parallel-size "
+    "--data-parallel-size --block-size --max-log-len --num-gpu-blocks-override --stream-interval "
+    "--api-server-count "
 )
 _FRACTION_FLAGS = ("--gpu-memory-utilization",)
 _TEXT_FLAGS = (
     "--model --revision --code-revision --tokenizer --tokenizer-revision --tokenizer-mode --load-format "
-    "--download-dir --dtype --kv-cache-dtype --quantization --model-loader-extra-config --safetensors-load- "
-    "strategy --api-key --chat-template --scheduling-policy --uvicorn-log-level --generation-config "
-    "--compilation-config --root-path --seed --cpu-offload-gb --distributed-executor-backend --kv-transfer-config "
-    "--speculative-config --tool-call-parser --reasoning-parser --hf-overrides --override-generation-config "
-    "--limit-mm-per-prompt --attention-backend "
+    "--download-dir --dtype --kv-cache-dtype --quantization --model-loader-extra-config "
+    "--safetensors-load-strategy --api-key --chat-template --scheduling-policy --uvicorn-log-level "
+    "--generation-config --compilation-config --root-path --seed --cpu-offload-gb "
+    "--distributed-executor-backend --kv-transfer-config --speculative-config --tool-call-parser "
+    "--reasoning-parser --hf-overrides --override-generation-config --limit-mm-per-prompt --attention-backend "
 )
 _SWITCHES = (
-    "--enable-prefix-caching --enable-chunked-prefill --async-scheduling --enable-expert-parallel --enable-log- "
-    "requests --enable-auto-tool-choice --trust-remote-code --enforce-eager --disable-log-stats --enable-lora "
-    "--enable-sleep-mode "
+    "--enable-prefix-caching --enable-chunked-prefill --async-scheduling --enable-expert-parallel "
+    "--enable-log-requests --enable-auto-tool-choice --trust-remote-code --enforce-eager "
+    "--disable-log-stats --enable-lora --enable-sleep-mode "
 )
 
 

@@ -62,7 +62,7 @@ async def start_engine(
     command: list[str], pod_ip: str, timing: dict[str, float], log: Path, register: ChildRegister
 ) -> asyncio.subprocess.Process:
     """Start an engine double; its output goes to `log`."""
-    own = ["--pod-ip", pod_ip, "--timing", json.dumps(timing), "--die-with-parent"]
+    own = ["--pod-ip", pod_ip, "--timing", json.dumps(timing), "--die-with-parent", str(os.getpid())]
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "sandbox.engine", *own, "--", *command),

@@ -40,7 +40,7 @@ class KubeletSettings:
         jitter_pct: every time above is drawn from plus or minus this much, always the same for the same seed and pod.
         seed: of the jitter.
         engine_images: repository endings that make a container an engine.
-        restart_backoff_s: wait before the first restart of a container that ended; it doubles up to 300.
+        restart_backoff_s: the first restart of a container is at once, the second after this; it doubles up to 300.
     """
 
     times: ServiceTimes = field(default_factory=ServiceTimes)
