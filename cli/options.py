@@ -32,6 +32,11 @@ def output_option(*formats: str) -> Callable[[F], F]:
     )
 
 
+def examples(*lines: str) -> str:
+    r"""Make an epilog that keeps its lines. (A docstring's `\b` does not: in a raw string it is two characters.)"""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
 def _stacks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     from stacks.loader import PLATFORM_FILE, stacks_root
 

@@ -27,4 +27,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str |
     drawn = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for row in rows:
         drawn.add_row(*row)
-    Console(soft_wrap=True).print(drawn)
+    console = Console(soft_wrap=True)
+    if not console.is_terminal:  # a pipe has no width: nothing is cut for it
+        console.width = 400
+    console.print(drawn)

@@ -15,7 +15,7 @@ from prescale import record as book
 from prescale.claims import Claims
 from prescale.clock import Clock
 from prescale.observed import Observed
-from prescale.record import Kept, Record
+from prescale.record import Held, Kept, Record
 from prescale.timetable import Window
 from stacks import ownership
 
@@ -24,13 +24,13 @@ from stacks import ownership
 class Decision:
     """What to do, and why.
 
-    `target` is the minReplicaCount that should be, `wanted` what baseline and events alone ask for. `patch` is a JSON
-    merge patch, None if all is as it should be. `findings` need a person: the run exits 1.
+    `target` is the minReplicaCount that should be, `wanted` what baseline and `events` alone ask for. `patch` is a
+    JSON merge patch, None if all is as it should be. `findings` need a person: the run exits 1.
     """
 
     target: int
     wanted: int
-    has_events: bool
+    events: tuple[Held, ...]
     patch: dict[str, Any] | None
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ def decide(observed: Observed, windows: Sequence[Window], calendar: str, clock: 
         set_to = target if target == wanted or target != observed.live else before.set_to
         after = Record(set_to, claims.events, kept, activated=activation in {"set", "keep"})
         patch = _patch(observed, None if _says_nothing(after, target, wanted) else after, target, activation)
-    return Decision(target, wanted, bool(claims.events), patch, tuple(notes), tuple(findings))
+    return Decision(target, wanted, claims.events, patch, tuple(notes), tuple(findings))
 
 
 def _baseline(observed: Observed) -> tuple[int | None, list[str]]:

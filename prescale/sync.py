@@ -38,6 +38,7 @@ class Outcome:
     patched_at: float | None = None
     hpa_name: str | None = None
     in_force_s: float | None = None
+    events: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
 
@@ -109,13 +110,15 @@ def _settle(run: Run, observed: Observed) -> Outcome:
 def _outcome(observed: Observed, decision: Decision) -> Outcome:
     is_set = decision.patch is not None and decision.target > observed.live
     is_settled = decision.patch is not None or decision.target == observed.live
-    must_show = (is_set or decision.has_events) and is_settled and not observed.paused and decision.target > 0
+    is_asked = is_set or bool(decision.events)
+    must_show = is_asked and is_settled and not observed.paused and decision.target > 0
     return Outcome(
         service=observed.service,
         was=observed.live,
         target=decision.target,
         patch=decision.patch,
         hpa_name=observed.hpa_name if must_show else None,
+        events=tuple(held.event for held in decision.events),
         notes=decision.notes,
         findings=decision.findings,
     )

@@ -86,9 +86,13 @@ class Event:
 
 @dataclass(frozen=True)
 class Calendar:
-    """All events of one stack. `source` names the calendar: what it raised, only it may lower."""
+    """All events of one stack. `source` names the calendar: what it raised, only it may lower.
+
+    `timezone` is the zone a person means who types a local time.
+    """
 
     source: str
+    timezone: str
     ready_margin_s: int
     headroom_pct: Number
     events: tuple[Event, ...]
@@ -114,7 +118,7 @@ def resolve(spec: CalendarSpec, source: str) -> tuple[Calendar, list[Misfit]]:
             wrong.append(Misfit((*path, "end"), event.end, f"a time after start ({event.start})", fix))
             continue
         events.append(Event(event.name, start, end, event.cancelled, event.services))
-    return Calendar(source, spec.ready_margin_s, spec.headroom_pct, tuple(events)), wrong
+    return Calendar(source, spec.timezone, spec.ready_margin_s, spec.headroom_pct, tuple(events)), wrong
 
 
 def _zone_faults(zone: str, path: tuple[str | int, ...]) -> Iterator[Misfit]:
