@@ -35,7 +35,8 @@ class Dialect:
     """One engine.
 
     `reserved` are flags, without dashes, that `engine.args` may not set, because `arguments` sets them or relies on
-    their absence; each with what to do instead. `cache_env` are
+    their absence; each with what to do instead. `shown_flags` are
+    those whose value may be shown in a pull request. `cache_env` are
     variables that name folders below the compile cache, as `variable -> subfolder`.
     """
 
@@ -43,6 +44,7 @@ class Dialect:
     command: tuple[str, ...]
     arguments: Callable[[Launch], list[str]]
     reserved: Mapping[str, str]
+    shown_flags: frozenset[str]
     port: int
     health_path: str
     readiness_path: str

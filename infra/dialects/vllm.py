@@ -52,12 +52,37 @@ _RESERVED = {
     "uds": "Remove it: requests come over TCP.",
 }
 
+_SHOWN = frozenset(
+    {
+        "async-scheduling",
+        "block-size",
+        "dtype",
+        "enable-chunked-prefill",
+        "enable-prefix-caching",
+        "gpu-memory-utilization",
+        "kv-cache-dtype",
+        "load-format",
+        "max-model-len",
+        "max-num-batched-tokens",
+        "max-num-queued-reqs",
+        "max-num-queued-tokens",
+        "max-num-seqs",
+        "port",
+        "quantization",
+        "scheduling-policy",
+        "served-model-name",
+        "shutdown-timeout",
+        "tensor-parallel-size",
+    }
+)
+
 
 VLLM = Dialect(
     kind="vllm",
     command=("vllm", "serve"),
     arguments=_arguments,
     reserved=_RESERVED,
+    shown_flags=_SHOWN,
     port=8000,
     # The server listens only once the model is loaded, and answers 503 only when the engine is dead.
     health_path="/health",

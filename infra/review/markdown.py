@@ -1,0 +1,148 @@
+"""A comparison as Markdown for a pull request: totals first, bounded, and safe to paste. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from infra.footprint import Footprint
+from infra.review.comparison import Changed, Comparison
+from infra.review.redaction import shown
+
+LIMIT = 65_000
+"""Characters. Source: a GitHub comment holds 65,536."""
+
+VALUE_LIMIT = 300
+REASON_LIMIT = 2_000
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """One side that could not be rendered, and why."""
+
+    side: str
+    reason: str
+
+
+def document(title: str, comparison: Comparison) -> str:
+    """The whole review of one stack."""
+    head = [f"## {escaped(title)}", "", _summary(comparison), "", *_findings(comparison), *_sizes(comparison)]
+    return _bounded(head, list(_objects(comparison)))
+
+
+def incomplete_document(title: str, sides: list[Incomplete]) -> str:
+    """A review that could not be made says so in its first line: silence would read as "no changes"."""
+    lines = [f"## {escaped(title)}", "", "**INCOMPLETE**: nothing was compared.", ""]
+    for side in sides:
+        reason = side.reason[:REASON_LIMIT]
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", reason)), default=0))
+        lines += [f"{code(side.side)} did not render:", "", f"{fence}text", reason, fence, ""]
+    return "\n".join(lines)
+
+
+def _summary(comparison: Comparison) -> str:
+    replaced = sum(bool(item.replaced_by) for item in comparison.changed)
+    counts = {
+        "added": len(comparison.added),
+        "changed": len(comparison.changed) - replaced,
+        "replaced (predicted)": replaced,
+        "renamed": len(comparison.renamed),
+        "removed": len(comparison.removed),
+    }
+    said = ", ".join(f"{number} {what}" for what, number in counts.items() if number) or "no object changes"
+    old = [was for was, _ in comparison.footprints.values() if was]
+    new = [now for _, now in comparison.footprints.values() if now]
+    baseline = _arrow(sum(item.gpus_at_baseline for item in old), sum(item.gpus_at_baseline for item in new))
+    ceiling = _arrow(sum(item.gpus_at_ceiling for item in old), sum(item.gpus_at_ceiling for item in new))
+    number = len(comparison.findings)
+    risk = f"{number} finding{'s' if number > 1 else ''}" if number else "no findings"
+    return f"**{said}** · GPUs at baseline {baseline}, at ceiling {ceiling} · {risk}"
+
+
+def _findings(comparison: Comparison) -> list[str]:
+    if not comparison.findings:
+        return []
+    return ["### Findings", "", *(f"- {escaped(text)}" for text in comparison.findings), ""]
+
+
+def _sizes(comparison: Comparison) -> list[str]:
+    if not comparison.footprints:
+        return []
+    lines = ["| Service | Baseline | Ceiling | GPUs at baseline | GPUs at ceiling |", "|---|---|---|---|---|"]
+    for name, (was, now) in comparison.footprints.items():
+        cells = [
+            _pair(was, now, "baseline"),
+            _pair(was, now, "ceiling"),
+            _pair(was, now, "gpus_at_baseline"),
+            _pair(was, now, "gpus_at_ceiling"),
+        ]
+        lines.append(f"| {code(name)} | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def _pair(was: Footprint | None, now: Footprint | None, what: str) -> str:
+    return _arrow(getattr(was, what) if was else "none", getattr(now, what) if now else "none")
+
+
+def _arrow(before: object, after: object) -> str:
+    return str(after) if before == after else f"{before} → {after}"
+
+
+def _objects(comparison: Comparison) -> Iterator[str]:
+    rows = [f"| added | {code(name)} | | | |" for name in comparison.added]
+    rows += [f"| removed | {code(name)} | | | |" for name in comparison.removed]
+    rows += [f"| renamed | {code(name)} | now {code(to)} in the state | | |" for name, to in comparison.renamed]
+    for item in comparison.changed:
+        rows += _rows(item)
+    if rows:
+        yield from ("| What | Object | Field | Before | After |", "|---|---|---|---|---|", *rows)
+
+
+def _rows(item: Changed) -> list[str]:
+    rows = []
+    for change in item.fields:
+        what = "replaced (predicted)" if change.path in item.replaced_by else "changed"
+        if change.path in item.ignored:
+            what = "ignored by `pulumi up`"
+        before, after = shown(change)
+        rows.append(f"| {what} | {code(item.object)} | {code(change.path)} | {code(before)} | {code(after)} |")
+    return rows
+
+
+def _bounded(head: list[str], rows: list[str]) -> str:
+    """Head and as many rows as fit, and how many did not."""
+    lines, size = list(head), sum(len(line) + 1 for line in head)
+    if size > LIMIT - 200:
+        return _cut("\n".join(head))
+    for index, row in enumerate(rows):
+        size += len(row) + 1
+        if size > LIMIT - 200:
+            lines += ["", f"{len(rows) - index} more rows are not shown; `warmline review` prints them to a file."]
+            break
+        lines.append(row)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _cut(text: str) -> str:
+    kept = text[: LIMIT - 200].rpartition("\n")[0]
+    return f"{kept}\n\nThe rest is not shown: the review is longer than a comment may be.\n"
+
+
+def code(text: str) -> str:
+    """`text` as inline code in a table cell: nothing in it is Markdown, a mention or a cell's end."""
+    flat = re.sub(r"\s+", " ", text).strip()
+    if len(flat) > VALUE_LIMIT:
+        flat = f"{flat[:VALUE_LIMIT]}…"
+    if not flat:
+        return "(empty)"
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", flat)), default=0))
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{fence}{pad}{flat.replace('|', chr(92) + '|')}{pad}{fence}"
+
+
+def escaped(text: str) -> str:
+    """`text` as running text."""
+    flat = re.sub(r"\s+", " ", text).strip()
+    # A zero-width space keeps `@name` and `#1` from reaching anyone.
+    return re.sub(r"([\\`*_\[\]<>|~])", r"\\\1", flat).replace("@", "@\u200b").replace("#", "#\u200b")

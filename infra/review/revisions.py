@@ -1,0 +1,132 @@
+"""Each revision rendered by its own code: a git worktree of it, and `python -m infra.render` inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stacks.faults import Fault, InputError
+from stacks.loader import PLATFORM_FILE, stacks_root
+
+RENDER_TIMEOUT_S = 120
+"""A render takes seconds; on a busy machine it may take a few times as long."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One revision's files. `stacks` is where its stacks are."""
+
+    label: str
+    folder: Path
+    stacks: Path
+
+    def has(self, stack: str) -> bool:
+        return (self.stacks / stack / PLATFORM_FILE).is_file()
+
+
+class NotRendered(Exception):  # noqa: N818 - it names the state
+    """A revision's code or its files did not render; the text says why."""
+
+
+def repository(start: Path) -> Path:
+    """The root of the git checkout around `start`.
+
+    Raises:
+        InputError: there is none.
+    """
+    done = _git(start, "rev-parse", "--show-toplevel")
+    if done.returncode:
+        fix = "Run it inside the repository."
+        raise InputError([Fault(str(start), 0, "", "no git checkout", "a folder of one", fix)])
+    return Path(done.stdout.strip())
+
+
+def working_tree(root: Path) -> Tree:
+    """What is checked out, uncommitted changes included.
+
+    Raises:
+        InputError: the stacks are not in this repository.
+    """
+    stacks = stacks_root().resolve()
+    if not stacks.is_relative_to(root.resolve()):
+        fix = "Unset WARMLINE_STACKS_DIR: what is not in git has no revisions."
+        raise InputError([Fault(str(stacks), 0, "", "stacks outside of the repository", f"a folder in {root}", fix)])
+    return Tree("working tree", root, stacks)
+
+
+@contextmanager
+def checkout(root: Path, ref: str, here: Tree) -> Iterator[Tree]:
+    """A worktree of `ref` for as long as the context lasts.
+
+    Raises:
+        InputError: `ref` names no commit.
+    """
+    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    if found.returncode:
+        fix = "Name a branch, tag or commit that `git log` knows; fetch it first if it is remote."
+        raise InputError([Fault(str(root), 0, "--against", repr(ref), "a revision", fix)])
+    with tempfile.TemporaryDirectory(prefix="warmline-review-") as folder:
+        tree = Path(folder) / "tree"
+        added = _git(root, "worktree", "add", "--detach", "--quiet", str(tree), found.stdout.strip())
+        try:
+            if added.returncode:
+                raise NotRendered(f"git worktree: {added.stderr.strip()}")
+            yield Tree(ref, tree, tree / here.stacks.relative_to(root.resolve()))
+        finally:
+            _git(root, "worktree", "remove", "--force", str(tree))
+
+
+def render_in(tree: Tree, stack: str) -> list[dict[str, Any]]:
+    """The objects of a stack as the code in `tree` makes them; none where the tree has no such stack.
+
+    Raises:
+        NotRendered: its code failed, or its files are faulty.
+    """
+    if not tree.has(stack):
+        return []
+    if not (tree.folder / "infra" / "render.py").is_file():
+        # Python would go on to the installed package, which is another revision's.
+        raise NotRendered("this revision has no infra/render.py")
+    environment = {name: text for name, text in os.environ.items() if name not in {"PYTHONPATH", "PYTHONSAFEPATH"}}
+    environment |= {"WARMLINE_STACKS_DIR": str(tree.stacks), "PULUMI_ERROR_OUTPUT_STRING": "1"}
+    command = [sys.executable, "-m", "infra.render", "-s", stack]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=tree.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=RENDER_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise NotRendered(f"no answer after {RENDER_TIMEOUT_S} s") from None
+    if done.returncode:
+        raise NotRendered(_reason(done.stderr, tree))
+    try:
+        objects: list[dict[str, Any]] = json.loads(done.stdout)["objects"]
+    except (ValueError, KeyError, TypeError):
+        raise NotRendered("infra.render printed something that is not a render") from None
+    return objects
+
+
+def _reason(stderr: str, tree: Tree) -> str:
+    """Faults as they are; of a traceback the last line, which is what happened."""
+    text = stderr.strip().replace(f"{tree.folder}/", "") or "infra.render said nothing"
+    return text.splitlines()[-1] if "Traceback (most recent call last)" in text else text
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: text for name, text in os.environ.items() if name not in {"GIT_DIR", "GIT_INDEX_FILE"}}
+    return subprocess.run(
+        ["git", "-C", str(folder), *arguments], env=environment, capture_output=True, text=True, check=False
+    )
