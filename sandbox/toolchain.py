@@ -1,0 +1,146 @@
+"""Get every tool the sandbox runs: from PATH, from the per-user cache, else built from its pinned Go module."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from time import monotonic, time
+
+from sandbox.faults import SandboxError, ToolError
+from sandbox.go_build import Workshop, build, spoken
+from sandbox.go_language import find_go
+from sandbox.lock import held
+from sandbox.places import cache_directory
+from sandbox.tools import NAMES, Tool, cache_key, is_accepted, tool_named
+
+Report = Callable[[str], None]
+
+# Measured for all tools together: what Go's build cache and module cache grow to.
+_SCRATCH_MB = 12_000
+_UNUSED_S = 30 * 24 * 3600
+
+
+def on_path(tool: Tool, search: str | None = None) -> Path | None:
+    """The copy on PATH (or on `search`) when it says it is of a right version."""
+    if not tool.ask:
+        return None
+    found = shutil.which(tool.name, path=search)
+    if not found:
+        return None
+    try:
+        result = subprocess.run([found, *tool.ask], capture_output=True, text=True, timeout=30, check=False, cwd="/")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return Path(found) if is_accepted(tool, result.stdout + result.stderr) else None
+
+
+def in_cache(tool: Tool) -> Path | None:
+    """The copy in the per-user cache that the pinned module as it is now would give."""
+    path = cache_directory() / "bin" / cache_key(tool)
+    if not path.exists():
+        return None
+    os.utime(path)  # in use; see _delete_unused
+    return path
+
+
+def in_pulumi_plugins(tool: Tool) -> Path | None:
+    """The provider that the user's own Pulumi installed, of exactly our version."""
+    kind, separator, name = tool.name.partition("pulumi-resource-")
+    if kind or not separator:
+        return None
+    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    path = home / "plugins" / f"resource-{name}-v{tool.version}" / tool.name
+    return path if path.exists() else None
+
+
+def find(tool: Tool) -> Path | None:
+    """Where the tool is already, or None."""
+    return on_path(tool) or in_pulumi_plugins(tool) or in_cache(tool)
+
+
+def ensure(names: Iterable[str], report: Report) -> dict[str, Path]:
+    """Path of each named tool, built first if it is nowhere.
+
+    Two processes that call this build nothing twice: the second waits for the first.
+
+    Raises:
+        ToolError: a tool could not be built; says which, go's last lines, and what to do.
+    """
+    tools = [tool_named(name) for name in names]
+    paths = {tool.name: path for tool in tools if (path := find(tool))}
+    missing = [tool for tool in tools if tool.name not in paths]
+    if missing:
+        lock = cache_directory() / "build.lock"
+        with held(lock, report, f"another process is building tools (it holds {lock}); waiting for it"):
+            # Somebody else may have built them while we waited.
+            missing = [tool for tool in missing if not in_cache(tool)]
+            if missing:
+                _build_all(missing, report)
+        paths |= {tool.name: cache_directory() / "bin" / cache_key(tool) for tool in tools if tool.name not in paths}
+    return {tool.name: paths[tool.name] for tool in tools}
+
+
+def _build_all(missing: list[Tool], report: Report) -> None:
+    cache = cache_directory()
+    workshop = Workshop(find_go(report), cache / "build")
+    binaries = [tool for tool in missing if not tool.source]
+    kept, minutes = sum(tool.mb for tool in missing), sum(tool.minutes for tool in missing)
+    report(
+        f"building {len(binaries)} programs that are neither on PATH nor in the cache: "
+        f"about {max(1, round(minutes))} min on two cores, {kept} MB in {cache / 'bin'}, "
+        f"and up to {_SCRATCH_MB / 1000:.0f} GB of scratch in {workshop.scratch}, deleted at the end"
+    )
+    cache.mkdir(parents=True, exist_ok=True)
+    free_mb = shutil.disk_usage(cache).free // 1_000_000
+    if free_mb < kept + _SCRATCH_MB:
+        report(f"  warning: {free_mb / 1000:.1f} GB free there; set XDG_CACHE_HOME to a larger disk if this fails")
+    begun = monotonic()
+    for number, tool in enumerate(missing, 1):
+        at = monotonic()
+        report(f"[{number}/{len(missing)}] {tool.name} {tool.version}")
+        target = cache / "bin" / cache_key(tool)
+        build(tool, target, workshop, report)
+        size_mb = sum(path.stat().st_size for path in [target, *target.glob("*")] if path.is_file()) / 1e6
+        report(f"[{number}/{len(missing)}] {tool.name} {tool.version}: {spoken(monotonic() - at)}, {size_mb:.0f} MB")
+    _delete_unused(cache / "bin")
+    if not os.environ.get("WARMLINE_KEEP_BUILD_SCRATCH"):
+        workshop.clear()
+    report(f"built in {spoken(monotonic() - begun)}; scratch space given back")
+
+
+def _delete_unused(folder: Path) -> None:
+    """Builds of other pins that nobody asked for in a month. Younger ones may be another checkout's."""
+    oldest = time() - _UNUSED_S
+    for path in folder.glob("*-[0-9]*-*"):
+        if path.stat().st_mtime < oldest:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def main(arguments: list[str]) -> int:
+    """`python -m sandbox.toolchain [TOOL...]`: get these tools (all by default) and print where they are."""
+    unknown = [name for name in arguments if name not in NAMES]
+    if unknown:
+        print(f"unknown tool: {', '.join(unknown)}. Known: {', '.join(NAMES)}", file=sys.stderr)
+        return 2
+    try:
+        paths = ensure(arguments or NAMES, lambda line: print(line, file=sys.stderr, flush=True))
+    except ToolError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("stopped; what is built stays built, and the rest goes on from here next time", file=sys.stderr)
+        return 130
+    for name, path in paths.items():
+        print(f"{name:28} {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+
+
+__all__ = ["SandboxError", "ToolError", "ensure", "find", "in_cache", "on_path"]
