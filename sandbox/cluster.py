@@ -1,0 +1,48 @@
+"""Wait until the cluster itself says that a part of it works."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+from lightkube import Client
+from lightkube.resources.apiregistration_v1 import APIService
+from lightkube.resources.core_v1 import Node
+
+from sandbox.faults import SandboxError
+
+_POLL_S = 0.2
+
+
+def wait_for_metrics_api(client: Client, patience_s: float = 60.0) -> None:
+    """Until the API server reaches KEDA's adapter."""
+    name, until = "v1beta1.external.metrics.k8s.io", time.monotonic() + patience_s
+    while True:
+        service = client.get(APIService, name)
+        conditions = (service.status and service.status.conditions) or []
+        available = next((condition for condition in conditions if condition.type == "Available"), None)
+        if available and available.status == "True":
+            return
+        if time.monotonic() > until:
+            said = f"{available.reason}: {available.message}" if available else "nothing said yet"
+            raise SandboxError(f"APIService {name} was not available after {patience_s:.0f} s ({said}).")
+        time.sleep(_POLL_S)
+
+
+def wait_for_nodes(client: Client, names: Collection[str], patience_s: float = 60.0) -> None:
+    """Until every named node is Ready and takes pods."""
+    until = time.monotonic() + patience_s
+    while True:
+        ready = {
+            node.metadata.name
+            for node in client.list(Node)
+            if node.metadata and node.status
+            if any(one.type == "Ready" and one.status == "True" for one in node.status.conditions or [])
+            if not any(taint.key == "node.kubernetes.io/not-ready" for taint in (node.spec and node.spec.taints) or [])
+        }
+        missing = sorted(set(names) - ready)
+        if not missing:
+            return
+        if time.monotonic() > until:
+            raise SandboxError(f"nodes not Ready after {patience_s:.0f} s: {', '.join(missing)}. See kwok's log.")
+        time.sleep(_POLL_S)

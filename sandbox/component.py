@@ -1,0 +1,18 @@
+"""One program of the control plane: arguments, environment, ports, and where its health is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Component:
+    """One program to run. argv lacks the program itself; `name` is that of the tool."""
+
+    name: str
+    argv: tuple[str, ...]
+    ports: tuple[int, ...]
+    health: str
+    ready_s: float = 60.0
+    environment: Mapping[str, str] = field(default_factory=dict)

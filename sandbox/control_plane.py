@@ -1,0 +1,227 @@
+"""The sandbox as a whole: a real Kubernetes control plane with KEDA, Prometheus and fake GPU nodes on this machine.
+
+`up` starts it, `down` ends it and forgets it, `status` says how each part is, `environment` what a shell needs.
+The directory is `places.sandbox_directory()` unless another is named.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from sandbox import prometheus, pulumi_project, startup
+from sandbox.faults import SandboxError
+from sandbox.health import is_well, wait_well
+from sandbox.kubeconfigs import client
+from sandbox.layout import Layout, Settings, new_settings, read_settings, write_settings
+from sandbox.lock import held
+from sandbox.nodes import Node, register
+from sandbox.places import sandbox_directory
+from sandbox.processes import Process, ProcessRecord, is_running
+from sandbox.toolchain import ensure
+
+Report = Callable[[str], None]
+
+_WAITING = "another `warmline sandbox` command is at work; waiting for it"
+
+
+@dataclass(frozen=True)
+class ComponentStatus:
+    """How one process is: `port` is its main one, 0 when it has none; `since` is RFC 3339, UTC."""
+
+    name: str
+    pid: int
+    port: int
+    is_running: bool
+    is_healthy: bool
+    since: str
+    log: str
+
+
+def up(
+    nodes: Sequence[Node],
+    report: Report,
+    directory: Path | None = None,
+    *,
+    prometheus_port: int = 9090,
+    scrape_interval_s: int = 1,
+    with_pulumi: bool = True,
+) -> Layout:
+    """Bring the sandbox up with these nodes, building tools first where needed. Says so when it is up already.
+
+    A sandbox of which a part died is ended and begun anew: cluster, Pulumi state and all.
+
+    Args:
+        nodes: the fake GPU nodes; more may be given to a later `up`, which adds them.
+        report: takes one line of progress at a time.
+        prometheus_port: taken when it is free, else another; see `prometheus_url`.
+        scrape_interval_s: how often each pod is scraped, in seconds.
+        with_pulumi: also get Pulumi ready and make its stack `local`.
+
+    Raises:
+        SandboxError: a tool cannot be built or a component does not become ready; nothing is left running.
+    """
+    layout = Layout(directory or sandbox_directory())
+    tools = ensure((*startup.TOOLS, *(pulumi_project.tools(report) if with_pulumi else ())), report)
+    with held(layout.directory / "lock", report, _WAITING):
+        if _is_up(layout):
+            register(client(layout.kubeconfig), nodes)
+            report(f"the sandbox is already up ({layout.directory})")
+            return layout
+        _clear_away(layout, report)
+        shutil.rmtree(layout.directory / "logs", ignore_errors=True)
+        begun = monotonic()
+        settings = new_settings(prometheus_port, scrape_interval_s)
+        write_settings(layout, settings)
+        try:
+            startup.start(layout, settings, _record(layout, settings), tools, nodes=nodes, report=report)
+            if with_pulumi:
+                pulumi_project.prepare(layout, tools, report)
+        except BaseException:
+            _record(layout, settings).stop_all()
+            raise
+        if settings.ports["prometheus"] != prometheus_port:
+            report(f"port {prometheus_port} is in use: Prometheus listens at {prometheus.url(settings)}")
+        report(f"the sandbox is up after {monotonic() - begun:.1f} s ({layout.directory})")
+    return layout
+
+
+def down(report: Report, directory: Path | None = None) -> bool:
+    """Stop all that the sandbox started, last first, and delete its cluster, state and secrets; logs stay.
+
+    Works after a crash or a reboot too. False when there was nothing to stop.
+    """
+    layout = Layout(directory or sandbox_directory())
+    if not layout.directory.exists():
+        report("the sandbox is not up")
+        return False
+    with held(layout.directory / "lock", report, _WAITING):
+        stopped = _clear_away(layout, report)
+    report("the sandbox is down" if stopped else "the sandbox is not up")
+    return bool(stopped)
+
+
+def status(directory: Path | None = None) -> list[ComponentStatus]:
+    """Every process of the sandbox in the order of its start; empty when it is not up."""
+    layout = Layout(directory or sandbox_directory())
+    settings = read_settings(layout)
+    if settings is None:
+        return []
+    ca = layout.keyring.ca
+    return [
+        ComponentStatus(
+            name=process.name,
+            pid=process.pid,
+            port=process.ports[0] if process.ports else 0,
+            is_running=is_running(process),
+            is_healthy=is_well(process, ca),
+            since=process.started_at,
+            log=process.log,
+        )
+        for process in _record(layout, settings).read()
+    ]
+
+
+def environment(directory: Path | None = None) -> dict[str, str]:
+    """What `eval "$(warmline sandbox env)"` sets, PATH apart: see `bin_directory`."""
+    layout, settings = _running(directory)
+    return {
+        "KUBECONFIG": str(layout.kubeconfig),
+        "WARMLINE_PROMETHEUS_URL": prometheus.url(settings),
+        **pulumi_project.environment(layout),
+    }
+
+
+def bin_directory(directory: Path | None = None) -> Path:
+    """Goes in front of PATH."""
+    return Layout(directory or sandbox_directory()).bin
+
+
+def prometheus_url(directory: Path | None = None) -> str:
+    return prometheus.url(_running(directory)[1])
+
+
+def extra(
+    name: str,
+    argv: Sequence[str],
+    env: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    *,
+    ports: Sequence[int] = (),
+    health: str = "",
+    ready_s: float = 30.0,
+) -> Process:
+    """Run a further process as part of the sandbox: `status` lists it and `down` stops it, before the control plane.
+
+    Args:
+        name: unique in the sandbox.
+        argv: first the program, as an absolute path.
+        env: added to this process's environment.
+        ports: what it listens on, the main one first. health: URL that answers 200 when it is well; waited for.
+        ready_s: how long it may take until then, in seconds.
+    """
+    layout, settings = _running(directory)
+    process = _record(layout, settings).start(name, argv, env, ports, health)
+    if health:
+        wait_well(process, layout.keyring.ca, ready_s)
+    return process
+
+
+def stop(name: str, directory: Path | None = None) -> None:
+    """Stop one process of the sandbox and forget it."""
+    layout, settings = _running(directory)
+    _record(layout, settings).stop(name)
+
+
+def _is_up(layout: Layout) -> bool:
+    settings = read_settings(layout)
+    if settings is None:
+        return False
+    processes = _record(layout, settings).read()
+    # A stalled second on a busy machine is no reason to throw a cluster away, so the patience is longer than usual.
+    return bool(processes) and all(is_well(process, layout.keyring.ca, timeout_s=10) for process in processes)
+
+
+def _clear_away(layout: Layout, report: Report) -> list[str]:
+    """Stop what runs and delete what the sandbox made, logs apart. Names of what was recorded as running."""
+    settings = read_settings(layout)
+    stopped: list[str] = []
+    if settings is not None:
+        record = _record(layout, settings)
+        dead = [process.name for process in record.read() if not is_running(process)]
+        if dead:
+            report(f"no longer running: {', '.join(dead)}; clearing away the rest")
+        stopped = record.stop_all() + dead
+    # Never "everything in there": somebody may name a directory that holds other things.
+    for path in layout.owned:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    return stopped
+
+
+def _running(directory: Path | None) -> tuple[Layout, Settings]:
+    layout = Layout(directory or sandbox_directory())
+    settings = read_settings(layout)
+    if settings is None:
+        raise SandboxError(f"no sandbox in {layout.directory}. Run `warmline sandbox up` first.")
+    return layout, settings
+
+
+def _record(layout: Layout, settings: Settings) -> ProcessRecord:
+    return ProcessRecord(layout.directory, settings.mark)
+
+
+__all__ = [
+    "ComponentStatus",
+    "Node",
+    "bin_directory",
+    "down",
+    "environment",
+    "extra",
+    "prometheus_url",
+    "status",
+    "stop",
+    "up",
+]

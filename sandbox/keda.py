@@ -1,0 +1,191 @@
+"""KEDA outside the cluster it serves: its custom resources, its three programs, and how the API server finds them.
+
+Source: KEDA 2.21 flags (cmd/operator, cmd/adapter, cmd/webhooks) and config/webhooks of its module.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+from typing import cast
+
+import yaml
+from lightkube import Client
+from lightkube.core.resource import GlobalResource, NamespacedResource
+from lightkube.models.admissionregistration_v1 import (
+    RuleWithOperations,
+    ValidatingWebhook,
+    WebhookClientConfig,
+)
+from lightkube.models.apiregistration_v1 import APIServiceSpec, ServiceReference
+from lightkube.models.core_v1 import ServicePort, ServiceSpec
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.admissionregistration_v1 import ValidatingWebhookConfiguration
+from lightkube.resources.apiextensions_v1 import CustomResourceDefinition
+from lightkube.resources.apiregistration_v1 import APIService
+from lightkube.resources.core_v1 import Namespace, Service
+
+from sandbox.component import Component
+from sandbox.faults import SandboxError
+from sandbox.layout import HOST, Layout, Settings
+
+NAMESPACE = "keda"
+_METRICS_SERVICE = "keda-metrics-apiserver"
+
+# What the webhooks program serves: group, plural, and kind in lower case (part of its URL).
+_VALIDATED = (
+    ("keda.sh", "scaledobjects", "scaledobject"),
+    ("keda.sh", "scaledjobs", "scaledjob"),
+    ("keda.sh", "triggerauthentications", "triggerauthentication"),
+    ("keda.sh", "clustertriggerauthentications", "clustertriggerauthentication"),
+    ("eventing.keda.sh", "cloudeventsources", "cloudeventsource"),
+    ("eventing.keda.sh", "clustercloudeventsources", "clustercloudeventsource"),
+)
+
+
+def install_definitions(client: Client, crds: Path) -> None:
+    """All of KEDA's custom resources: without the eventing ones the operator ends itself after two minutes."""
+    files = sorted(crds.glob("*.yaml"))
+    if not files:
+        raise SandboxError(f"{crds}: no KEDA definitions in it. Delete it and run `warmline sandbox up` again.")
+    for file in files:
+        definition = cast(
+            CustomResourceDefinition, CustomResourceDefinition.from_dict(yaml.safe_load(file.read_text()))
+        )
+        client.apply(definition, force=True)
+
+
+def register(client: Client, layout: Layout, settings: Settings) -> None:
+    """Tell the API server where external metrics and admission reviews of KEDA's objects are answered."""
+    certificate_authority = b64encode(layout.keyring.ca.read_bytes()).decode()
+    objects: list[GlobalResource | NamespacedResource] = [
+        Service(
+            metadata=ObjectMeta(name=_METRICS_SERVICE, namespace=NAMESPACE),
+            # An ordinary Service would need endpoints, and those may not be loopback addresses.
+            spec=ServiceSpec(
+                type="ExternalName",
+                externalName="localhost",
+                ports=[ServicePort(port=settings.ports["keda-adapter"], protocol="TCP", name="https")],
+            ),
+        ),
+        APIService(
+            metadata=ObjectMeta(name="v1beta1.external.metrics.k8s.io"),
+            spec=APIServiceSpec(
+                group="external.metrics.k8s.io",
+                version="v1beta1",
+                groupPriorityMinimum=100,
+                versionPriority=100,
+                caBundle=certificate_authority,
+                service=ServiceReference(
+                    name=_METRICS_SERVICE, namespace=NAMESPACE, port=settings.ports["keda-adapter"]
+                ),
+            ),
+        ),
+        ValidatingWebhookConfiguration(
+            metadata=ObjectMeta(name="keda-admission"),
+            webhooks=[
+                ValidatingWebhook(
+                    name=f"v{kind}.kb.io",
+                    admissionReviewVersions=["v1"],
+                    sideEffects="None",
+                    timeoutSeconds=10,
+                    # Ignore, as KEDA ships it, would let a bad object in while the program starts.
+                    failurePolicy="Fail",
+                    clientConfig=WebhookClientConfig(
+                        url=f"https://localhost:{settings.ports['keda-webhooks']}"
+                        f"/validate-{group.replace('.', '-')}-v1alpha1-{kind}",
+                        caBundle=certificate_authority,
+                    ),
+                    rules=[
+                        RuleWithOperations(
+                            apiGroups=[group],
+                            apiVersions=["v1alpha1"],
+                            operations=["CREATE", "UPDATE"],
+                            resources=[plural],
+                        )
+                    ],
+                )
+                for group, plural, kind in _VALIDATED
+            ],
+        ),
+    ]
+    for one in objects:
+        client.apply(one, force=True)
+
+
+def create_namespace(client: Client) -> None:
+    client.apply(Namespace(metadata=ObjectMeta(name=NAMESPACE)), force=True)
+
+
+def _environment(kubeconfig: Path) -> dict[str, str]:
+    return {
+        "KUBECONFIG": str(kubeconfig),
+        "WATCH_NAMESPACE": "",  # all of them
+        "POD_NAMESPACE": NAMESPACE,
+        "KEDA_CLUSTER_OBJECT_NAMESPACE": NAMESPACE,
+    }
+
+
+def operator(layout: Layout, settings: Settings) -> Component:
+    kubeconfig, ports = layout.kubeconfig_of("keda"), settings.ports
+    health = ports["keda-operator-health"]
+    argv = (
+        f"--kubeconfig={kubeconfig}",
+        f"--cert-dir={layout.keyring.directory}",
+        f"--metrics-service-bind-address={HOST}:{ports['keda-operator']}",
+        f"--metrics-bind-address={HOST}:{ports['keda-operator-metrics']}",
+        f"--health-probe-bind-address={HOST}:{health}",
+        "--enable-webhook-patching=false",
+        "--enable-apiservice-patching=false",
+        "--zap-log-level=info",
+        "--zap-encoder=console",
+        "--zap-time-encoding=rfc3339",
+    )
+    listening = (ports["keda-operator"], health, ports["keda-operator-metrics"])
+    return Component(
+        "keda-operator", argv, listening, f"http://{HOST}:{health}/readyz", environment=_environment(kubeconfig)
+    )
+
+
+def adapter(layout: Layout, settings: Settings) -> Component:
+    kubeconfig, ports = layout.kubeconfig_of("keda"), settings.ports
+    port = ports["keda-adapter"]
+    argv = (
+        f"--kubeconfig={kubeconfig}",
+        f"--lister-kubeconfig={kubeconfig}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        f"--bind-address={HOST}",
+        f"--secure-port={port}",
+        f"--port={ports['keda-adapter-metrics']}",
+        f"--metrics-service-address=localhost:{ports['keda-operator']}",
+        f"--cert-dir={layout.keyring.directory}",
+        f"--tls-cert-file={layout.keyring.certificate}",
+        f"--tls-private-key-file={layout.keyring.key}",
+    )
+    return Component(
+        "keda-adapter",
+        argv,
+        (port, ports["keda-adapter-metrics"]),
+        f"https://{HOST}:{port}/healthz",
+        environment=_environment(kubeconfig),
+    )
+
+
+def webhooks(layout: Layout, settings: Settings) -> Component:
+    kubeconfig, ports = layout.kubeconfig_of("keda"), settings.ports
+    health = ports["keda-webhooks-health"]
+    argv = (
+        f"--kubeconfig={kubeconfig}",
+        f"--cert-dir={layout.keyring.directory}",
+        f"--port={ports['keda-webhooks']}",
+        f"--metrics-bind-address={HOST}:{ports['keda-webhooks-metrics']}",
+        f"--health-probe-bind-address={HOST}:{health}",
+        "--zap-log-level=info",
+        "--zap-encoder=console",
+        "--zap-time-encoding=rfc3339",
+    )
+    listening = (ports["keda-webhooks"], health, ports["keda-webhooks-metrics"])
+    return Component(
+        "keda-webhooks", argv, listening, f"http://{HOST}:{health}/readyz", environment=_environment(kubeconfig)
+    )
