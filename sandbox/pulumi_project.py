@@ -1,0 +1,90 @@
+"""Make plain `pulumi` work against the sandbox: its own home, state, provider, language host, and stack `local`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from sandbox.faults import SandboxError
+from sandbox.layout import Layout
+from sandbox.places import REPOSITORY
+from sandbox.toolchain import find
+from sandbox.tools import tool_named
+
+STACK = "local"
+_PROVIDER = "pulumi-resource-kubernetes"
+_LANGUAGE_HOST = "pulumi-language-python"
+
+# Not a secret: it protects the state of a fake cluster that is deleted with it. Pulumi wants one, and the same one
+# each time, because stacks/Pulumi.local.yaml holds the salt it is checked against.
+_PASSPHRASE = "warmline-sandbox"  # noqa: S105
+
+
+def has_official_pulumi() -> bool:
+    """Whether PATH has a Pulumi that came with its own Python language host, as the official install does."""
+    return find(tool_named("pulumi")) is not None and shutil.which(_LANGUAGE_HOST) is not None
+
+
+def tools(report: Callable[[str], None]) -> tuple[str, ...]:
+    """What Pulumi needs from the toolchain here. The official one fetches its provider itself, at the first `up`."""
+    if has_official_pulumi() and find(tool_named(_PROVIDER)) is None:
+        report(f"the Pulumi on PATH will fetch its Kubernetes provider {tool_named(_PROVIDER).version} itself")
+        return ("pulumi",)
+    return ("pulumi", _PROVIDER)
+
+
+def environment(layout: Layout) -> dict[str, str]:
+    return {
+        "PULUMI_HOME": str(layout.pulumi_home),
+        "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}",
+        "PULUMI_CONFIG_PASSPHRASE": _PASSPHRASE,
+        "PULUMI_SKIP_UPDATE_CHECK": "1",
+        "PULUMI_ERROR_OUTPUT_STRING": "1",
+    }
+
+
+def prepare(layout: Layout, paths: Mapping[str, Path], report: Callable[[str], None]) -> None:
+    """Provider and language host where Pulumi looks for them, and the stack made.
+
+    Raises:
+        SandboxError: Pulumi refused; carries what it said.
+    """
+    for folder in (layout.pulumi_home, layout.pulumi_state):
+        folder.mkdir(mode=0o700, parents=True)
+    provider = paths.get(_PROVIDER)
+    if provider:
+        home = layout.pulumi_home / "plugins" / f"resource-kubernetes-v{tool_named(_PROVIDER).version}"
+        home.mkdir(parents=True)
+        (home / _PROVIDER).symlink_to(provider)
+    if shutil.which(_LANGUAGE_HOST) is None:
+        _write_language_host(layout.bin / _LANGUAGE_HOST)
+    if not (REPOSITORY / "Pulumi.yaml").exists():
+        report("  no Pulumi.yaml here: stack not made")
+        return
+    _make_stack(layout, paths["pulumi"])
+    report(f"  Pulumi's stack {STACK} is ready")
+
+
+def _write_language_host(path: Path) -> None:
+    # -P: the directory somebody happens to be in must not shadow a module.
+    python, root = shlex.quote(sys.executable), shlex.quote(str(REPOSITORY))
+    path.write_text(f'#!/bin/sh\nPYTHONPATH={root} exec {python} -P -m sandbox.language_host "$@"\n')
+    path.chmod(0o700)
+
+
+def _make_stack(layout: Layout, pulumi: Path) -> None:
+    complete = {**os.environ, **environment(layout), "PATH": f"{layout.bin}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [str(pulumi), "stack", "init", STACK, "--non-interactive", "--color", "never"]
+    try:
+        result = subprocess.run(
+            command, cwd=REPOSITORY, env=complete, capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxError(f"{' '.join(command)}: {error}") from None
+    if result.returncode != 0:
+        raise SandboxError(f"{' '.join(command)} ended with {result.returncode}:\n{result.stderr.strip()}")
