@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cli.exits import BAD_INPUT, OUT_OF_REACH
+from cli.options import examples
 from stacks.faults import InputError
 from stacks.reach import OutOfReach
 
@@ -54,17 +55,12 @@ class LateGroup(click.Group):
 @click.group(
     cls=LateGroup,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": None},
-    epilog="Exit codes: 0 done, 1 a finding, 2 bad input, 3 cluster or cloud out of reach.",
+    epilog=examples("warmline preview -s local", "warmline prescale plan -s local")
+    + "\n\nExit codes: 0 done, 1 a finding, 2 bad input, 3 cluster or cloud out of reach.",
 )
 @click.version_option(version("warmline"), "-V", "--version", prog_name="warmline")
 def warmline() -> None:
-    r"""Keep self-hosted LLM serving warm before the peak.
-
-    \b
-    Example:
-      warmline preview -s local
-      warmline prescale plan -s local
-    """
+    """Keep self-hosted LLM serving warm before the peak."""
 
 
 def main() -> None:

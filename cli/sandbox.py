@@ -1,0 +1,117 @@
+"""`warmline sandbox`: a real control plane with fake GPU nodes on this machine."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from cli.exits import FINDING, OUT_OF_REACH
+from cli.options import examples, output_option
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from sandbox.control_plane import ComponentStatus
+
+
+@click.group(epilog=examples("warmline sandbox up", 'eval "$(warmline sandbox env)"', "pulumi up -s local"))
+def sandbox() -> None:
+    """A real control plane with fake GPU nodes on this machine.
+
+    etcd, the API server, scheduler, controller manager, KEDA, Prometheus and Envoy are real; the kubelet and the engine
+    are doubles. Everything listens on loopback only.
+    """
+
+
+@sandbox.command(epilog=examples("warmline sandbox up", "warmline sandbox up -s local"))
+@click.option("-s", "--stack", envvar="WARMLINE_STACK", default="local", show_default=True, metavar="STACK")
+def up(stack: str) -> None:
+    """Start it: builds what is missing first, and says how far it is."""
+    from sandbox.for_stack import up as start
+    from stacks.loader import load_platform
+
+    platform = load_platform(stack)
+    _guarded(lambda: start(platform, _say))
+    _say('next: eval "$(warmline sandbox env)"')
+
+
+@sandbox.command(epilog=examples("warmline sandbox down"))
+def down() -> None:
+    """Stop what it started, and only that; delete its cluster and its secrets."""
+    from sandbox.control_plane import down as stop
+
+    _guarded(lambda: stop(_say))
+
+
+@sandbox.command(epilog=examples("warmline sandbox status", "warmline sandbox status -o json"))
+@output_option("table", "json", "yaml")
+@click.pass_context
+def status(ctx: click.Context, output: str) -> None:
+    """Each part: running, healthy, since when. Exit 1 if one is not well or nothing runs."""
+    from dataclasses import asdict
+
+    from cli.output import emit, table
+    from sandbox.control_plane import status as parts
+
+    found = parts()
+    if output != "table":
+        emit([asdict(part) for part in found], output)
+    elif found:
+        rows = [[part.name, _health(part), str(part.pid), str(part.port or ""), part.since, part.log] for part in found]
+        table(["part", "state", "pid", "port", "since", "log"], rows)
+    else:
+        click.echo("the sandbox is not up")
+    if not found or not all(part.is_healthy for part in found):
+        ctx.exit(FINDING)
+
+
+@sandbox.command(epilog=examples('eval "$(warmline sandbox env)"'))
+def env() -> None:
+    """Print what a shell needs to use it: kubectl, pulumi and warmline then mean the sandbox."""
+    from sandbox.control_plane import bin_directory
+    from sandbox.for_stack import environment
+
+    variables = _guarded(environment)
+    for name, value in variables.items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+    click.echo(f'export PATH={shlex.quote(str(bin_directory()))}{os.pathsep}"$PATH"')
+
+
+@sandbox.command(epilog=examples("warmline sandbox demo", "warmline sandbox demo --out /tmp/demo"))
+@click.option("--out", type=click.Path(file_okay=False), default="out", show_default=True, help="Folder of the report.")
+@click.option("--time-scale", type=click.IntRange(1, 60), default=20, show_default=True, help="Divides all durations.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the load's arrivals.")
+@click.pass_context
+def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
+    """Play the sale of stack local, from `pulumi up` to the release. Exit 1 if an expectation failed."""
+    from pathlib import Path
+
+    from sandbox.sale.demo import demo as play
+
+    if not _guarded(lambda: play(Path(out).resolve(), time_scale, seed, _say)):
+        ctx.exit(FINDING)
+
+
+def _health(part: ComponentStatus) -> str:
+    if not part.is_running:
+        return "dead"
+    return "healthy" if part.is_healthy else "not well"
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _guarded(action: Callable[[], T]) -> T:
+    from sandbox.faults import SandboxError
+
+    try:
+        return action()
+    except SandboxError as error:
+        click.echo(str(error), err=True)
+        sys.exit(OUT_OF_REACH)

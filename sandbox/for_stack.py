@@ -1,0 +1,111 @@
+"""A sandbox for one stack: its node pools as fake nodes, its pods lived by the kubelet double, a balancer in front."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sandbox import control_plane
+from sandbox.faults import SandboxError
+from sandbox.layout import Layout, free_ports, is_free
+from sandbox.nodes import Node
+from sandbox.places import REPOSITORY, sandbox_directory
+from stacks.node_contract import GPU_RESOURCE, node_facts
+from stacks.spec import Platform
+
+Report = Callable[[str], None]
+
+KUBELET, BALANCER = "kubelet-double", "balancer"
+UNPULLED_IMAGE_S = 138
+"""Source: a default containerd pull of a 10.76 GB vLLM image took 2 min 18 s (karpenter-blueprints, PR 32)."""
+
+
+def up(platform: Platform, report: Report, directory: Path | None = None, *, time_scale: int = 1) -> Layout:
+    """Bring up everything that the stack's `pulumi up` needs.
+
+    Args:
+        time_scale: what the physical times that are no part of the stack (an image pull) are divided by.
+
+    Raises:
+        SandboxError: as `control_plane.up`; or the stack's Prometheus address cannot be this machine's.
+    """
+    place = directory or sandbox_directory()
+    port = _prometheus_port(platform, place)
+    layout = control_plane.up(list(nodes_of(platform)), report, place, prometheus_port=port)
+    running = {status.name for status in control_plane.status(place) if status.is_running}
+    layout.work.mkdir(exist_ok=True)
+    environment = {"KUBECONFIG": str(layout.kubeconfig), "PYTHONPATH": str(REPOSITORY)}
+    if KUBELET not in running:
+        settings = layout.work / "kubelet.json"
+        settings.write_text(json.dumps(kubelet_settings(platform, time_scale), indent=1))
+        argv = [sys.executable, "-m", "sandbox.kubelet", "--dir", str(layout.work / "kubelet")]
+        control_plane.extra(KUBELET, [*argv, "--settings", str(settings)], environment, place)
+        report(f"  {KUBELET} lives the pods of {len(list(nodes_of(platform)))} nodes")
+    if BALANCER not in running:
+        port, admin = free_ports(2)
+        argv = [sys.executable, "-m", "sandbox.balancer", "--dir", str(layout.work / "balancer")]
+        argv += ["--port", str(port), "--admin-port", str(admin)]
+        health = f"http://127.0.0.1:{admin}/ready"
+        control_plane.extra(BALANCER, argv, environment, place, ports=(port, admin), health=health)
+        report(f"  {BALANCER} (Envoy) stands in for the cloud's, at {balancer_url(place)}")
+    return layout
+
+
+def environment(directory: Path | None = None) -> dict[str, str]:
+    """What a shell needs, PATH apart."""
+    return {
+        **control_plane.environment(directory),
+        "WARMLINE_BALANCER_URL": balancer_url(directory),
+        # The API server refuses to proxy to loopback, where the sandbox's pods are.
+        "WARMLINE_PODS_VIA": "direct",
+    }
+
+
+def balancer_url(directory: Path | None = None) -> str:
+    """Where clients send requests, by Host header `<service>.<namespace>`."""
+    for status in control_plane.status(directory):
+        if status.name == BALANCER:
+            return f"http://127.0.0.1:{status.port}"
+    raise SandboxError("no balancer in this sandbox. Run `warmline sandbox up`.")
+
+
+def nodes_of(platform: Platform) -> Iterator[Node]:
+    """Every node the pools may have; the instance types take turns."""
+    for name, pool in platform.node_pools.items():
+        for number in range(pool.max_nodes):
+            facts = node_facts(name, pool, pool.instance_types[number % len(pool.instance_types)])
+            yield Node(
+                name=f"{name}-{number:02d}",
+                labels={**facts.labels, "type": "kwok", "topology.kubernetes.io/zone": f"sandbox-{'abc'[number % 3]}"},
+                taints=tuple((taint.key, taint.value, taint.effect) for taint in facts.taints),
+                gpus=int(facts.capacity[GPU_RESOURCE]),
+                cpu=facts.capacity.get("cpu", "32"),
+                memory=facts.capacity.get("memory", "256Gi"),
+            )
+
+
+def kubelet_settings(platform: Platform, time_scale: int) -> dict[str, object]:
+    """The kubelet double's physics: how long weights and engine take is what the stack's spec says of each service."""
+    services = {
+        name: {"weights_s": service.cold_start.weights_s, "engine_start_s": service.cold_start.engine_start_s}
+        for name, service in platform.services.items()
+    }
+    return {"times": {"image_pull_s": UNPULLED_IMAGE_S / time_scale}, "services": services}
+
+
+def _prometheus_port(platform: Platform, directory: Path) -> int:
+    url = urlsplit(platform.prometheus.url)
+    if url.hostname not in {"127.0.0.1", "localhost"} or url.port is None:
+        raise SandboxError(
+            f"prometheus.url: got {platform.prometheus.url}, expected http://127.0.0.1:PORT for a sandbox. "
+            "Only a stack whose cluster is this machine can have one."
+        )
+    if not control_plane.status(directory) and not is_free(url.port):
+        raise SandboxError(
+            f"prometheus.url: port {url.port} is in use by another program. "
+            "End it, or set another port in the stack's platform.yaml."
+        )
+    return url.port

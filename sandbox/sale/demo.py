@@ -1,0 +1,177 @@
+"""`make demo`: the whole evening, from an empty cluster to the last stream, and the verdict."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sandbox import control_plane, for_stack
+from sandbox.faults import SandboxError
+from sandbox.kubeconfigs import client
+from sandbox.layout import Layout, free_ports
+from sandbox.places import REPOSITORY
+from sandbox.sale import chart, report
+from sandbox.sale.commands import CommandError, Commands, Cron, Ran, parsed
+from sandbox.sale.expectations import Moments, Played, expectations
+from sandbox.sale.play import Course, Play, Stage, cron_period_s, raising_run, write_calendar
+from sandbox.sale.rehearsal import NOT_SCALED, Rehearsal, rehearse
+from sandbox.sale.script import Script, script
+from sandbox.sale.verdict import Expectation
+from stacks.loader import load_calendar_spec, load_stack
+
+Say = Callable[[str], None]
+
+STACK = "local"
+UP_AFTER_S = 4
+"""How long into the surge the `pulumi up` of the middle of the sale is started."""
+
+
+def demo(out: Path, time_scale: int, seed: int, say: Say) -> bool:
+    """Play, print, write `<out>/demo.html`. False if an expectation failed.
+
+    Raises:
+        SandboxError: the sandbox could not be had, or a command that the evening rests on failed.
+    """
+    began = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    _announce(Commands(REPOSITORY, os.environ), time_scale, say)
+    directory = out / "sandbox"
+    try:
+        stage, layout = prepare(out, directory, time_scale, seed, say)
+        played, warm = evening(stage, say)
+    except CommandError as error:
+        raise SandboxError(str(error)) from None
+    finally:
+        control_plane.down(say, directory)
+    lines = [*expectations(played), warm]
+    _write(out / "demo.html", stage, played, lines, layout)
+    for line in lines:
+        say(f"{'ok  ' if line.met else 'FAIL'}  {line.what}: {line.seen}")
+    met = all(line.met for line in lines)
+    verdict = "Every expectation was met" if met else "An expectation was NOT met"
+    say(f"{verdict}, in {time.monotonic() - began:.0f} s. Report: {out / 'demo.html'}")
+    return met
+
+
+def prepare(out: Path, directory: Path, time_scale: int, seed: int, say: Say) -> tuple[Stage, Layout]:
+    """Sandbox up, `pulumi up`, the baseline Ready: the stage of every play."""
+    stack = load_stack(STACK)
+    calendar = load_calendar_spec(STACK)
+    prometheus_url = f"http://127.0.0.1:{free_ports(1)[0]}"
+    rehearsal = rehearse(stack, calendar, out / "stacks", time_scale, prometheus_url)
+    layout = for_stack.up(rehearsal.platform, say, directory, time_scale=time_scale)
+    commands = Commands(REPOSITORY, _environment(rehearsal, directory))
+    say("pulumi up -s local")
+    ran = commands.must("pulumi up", pulumi_up(commands))
+    say(f"  the platform stands after {ran.ended - ran.began:.0f} s")
+    api = client(layout.kubeconfig)
+    played = script(rehearsal.platform, calendar)
+    query = scaler_query(commands, rehearsal, played)
+    balancer = for_stack.balancer_url(directory)
+    stage = Stage(rehearsal, played, commands, api, balancer, out, seed, query)
+    return stage, layout
+
+
+def evening(stage: Stage, say: Say) -> tuple[Played, Expectation]:
+    """Load, calendar, cron, surge, `pulumi up`, end, release: with Warmline."""
+    rehearsal, commands = stage.rehearsal, stage.commands
+    course = Course.after(time.time(), stage)
+    write_calendar(stage, course)
+    plan = parsed(
+        commands.must("warmline prescale plan", commands.warmline("prescale", "plan", "-s", STACK, "-o", "json"))
+    )
+    floor = int(plan["events"][0]["floor"])
+    cron = Cron(commands, STACK, cron_period_s(rehearsal.factor))
+    with Play(stage, course, say, "warmline") as play:
+        cron.start()
+        say(
+            f"cron runs `warmline prescale sync -s {STACK}` every {cron.period_s:.0f} s; floor {floor} is due at T-90 s"
+        )
+        play.wait_until(course.start - 4)
+        status = commands.warmline("prescale", "status", "-s", STACK)
+        play.wait_until(course.start + stage.script.planned_s + UP_AFTER_S)
+        say(f"{play.at_t0(time.time()):>8}  pulumi up -s local, in the middle of the sale")
+        up = commands.must("pulumi up in the middle of the sale", pulumi_up(commands))
+        play.wait_until(course.end)
+        say(f"{play.at_t0(time.time()):>8}  the event is over; the floor goes, replicas follow step by step")
+        play.wait_until(course.finish)
+        records = play.wait_for_load()
+        cron.stop()
+    service = rehearsal.platform.services[stage.script.service]
+    moments = _moments(stage, course, cron, up)
+    starts = list(play.watch.starts.values())
+    return Played(service, floor, moments, play.watch.samples, starts, records), _said_warm(status)
+
+
+def pulumi_up(commands: Commands) -> Ran:
+    """`pulumi up -s local --yes`, as a pipeline would run it."""
+    argv = ["pulumi", "up", "-s", STACK, "--yes", "--skip-preview", "--non-interactive", "--color", "never"]
+    return commands.run(argv, timeout_s=900)
+
+
+def scaler_query(commands: Commands, rehearsal: Rehearsal, played: Script) -> str:
+    """The query that KEDA asks, from the live ScaledObject: the watch must not have one of its own."""
+    name = f"scaledobject/{played.service}"
+    path = "jsonpath={.spec.triggers[0].metadata.query}"
+    argv = ["kubectl", "get", name, "-n", rehearsal.platform.namespace, "-o", path]
+    return commands.must("kubectl get scaledobject", commands.run(argv, timeout_s=20)).stdout
+
+
+def _announce(commands: Commands, time_scale: int, say: Say) -> None:
+    say("The plan of the sale (stacks/local):\n")
+    say(commands.must("warmline prescale plan", commands.warmline("prescale", "plan", "-s", STACK)).stdout)
+    say("What `pulumi up` will create:\n")
+    say(commands.must("warmline preview", commands.warmline("preview", "-s", STACK)).stdout)
+    say(f"Time scale {time_scale}: every duration of the stack is divided by it. Not scaled: {NOT_SCALED}.\n")
+
+
+def _environment(rehearsal: Rehearsal, directory: Path) -> dict[str, str]:
+    path = f"{control_plane.bin_directory(directory)}{os.pathsep}{os.environ.get('PATH', '')}"
+    own = {"WARMLINE_STACKS_DIR": str(rehearsal.root), "WARMLINE_SANDBOX_DIR": str(directory), "PATH": path}
+    return {**os.environ, **for_stack.environment(directory), **own}
+
+
+def _moments(stage: Stage, course: Course, cron: Cron, up: Ran) -> Moments:
+    raising = raising_run(cron, course)
+    if raising is None:
+        raise SandboxError("cron started no sync at or after the moment of the raise; the machine stood still.")
+    return Moments(
+        raise_at=course.raise_at,
+        raise_began=raising.began,
+        start=course.start,
+        planned_until=course.start + stage.script.planned_s,
+        up_began=up.began,
+        up_ended=up.ended,
+        end=course.end,
+    )
+
+
+def _said_warm(status: Ran) -> Expectation:
+    lines = (status.stdout + status.stderr).strip().splitlines()
+    seen = f"exit code {status.exit_code}: {lines[0] if lines else 'nothing'}"
+    return Expectation("`warmline prescale status` says warm before T0", seen, status.exit_code == 0)
+
+
+def _write(path: Path, stage: Stage, played: Played, lines: list[Expectation], layout: Layout) -> None:
+    service, moments = played.service, played.moments
+    svg = chart.draw(
+        played.samples,
+        played.records,
+        chart.Marks(moments.raise_at, moments.start, moments.end),
+        per_replica=float(service.capacity.in_flight_per_replica),
+        ttft_slo_ms=float(service.slo.ttft_p95_ms),
+    )
+    facts = [
+        ("Time scale", f"{stage.rehearsal.factor}; not scaled: {NOT_SCALED}"),
+        ("Lead time and margin", f"{stage.rehearsal.lead_time_s} s and {stage.rehearsal.margin_s} s, scaled"),
+        ("Load", "; ".join(f"{phase.seconds} s at {phase.rps} rps ({phase.what})" for phase in stage.script.phases)),
+        ("Usual load", f"{stage.script.usual_rps} rps before T0 and after"),
+        ("Seed of the arrivals", str(stage.seed)),
+        ("Real", "etcd, kube-apiserver, controller manager, scheduler, kwok, KEDA, Prometheus, Envoy, Pulumi"),
+        ("Doubles", "the kubelet and the engine: see docs/sandbox.md for what they do not check"),
+        ("Logs", str(layout.directory / "logs")),
+    ]
+    title = f"A sale with Warmline: {stage.script.service}"
+    report.write(path, title, facts, lines, [report.Play("The evening", svg)])
