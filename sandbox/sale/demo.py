@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox import control_plane, for_stack
@@ -17,15 +18,24 @@ from sandbox.sale.commands import CommandError, Commands, Cron, Ran, parsed
 from sandbox.sale.expectations import Moments, Played, expectations
 from sandbox.sale.play import Course, Play, Stage, cron_period_s, raising_run, write_calendar
 from sandbox.sale.rehearsal import NOT_SCALED, Rehearsal, rehearse
-from sandbox.sale.script import Script, script
+from sandbox.sale.script import script
 from sandbox.sale.verdict import Expectation
-from stacks.loader import load_calendar_spec, load_stack
+from stacks.events import CalendarSpec
+from stacks.loader import Stack, load_calendar_spec, load_stack
 
 Say = Callable[[str], None]
 
 STACK = "local"
 UP_AFTER_S = 4
 """How long into the surge the `pulumi up` of the middle of the sale is started."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """What is played: a stack, and its calendar as written."""
+
+    stack: Stack
+    calendar: CalendarSpec
 
 
 def demo(out: Path, time_scale: int, seed: int, say: Say) -> bool:
@@ -39,7 +49,8 @@ def demo(out: Path, time_scale: int, seed: int, say: Say) -> bool:
     _announce(Commands(REPOSITORY, os.environ), time_scale, say)
     directory = out / "sandbox"
     try:
-        stage, layout = prepare(out, directory, time_scale, seed, say)
+        cast = Cast(load_stack(STACK), load_calendar_spec(STACK))
+        stage, layout = prepare(cast, out, directory, time_scale=time_scale, seed=seed, say=say)
         played, warm = evening(stage, say)
     except CommandError as error:
         raise SandboxError(str(error)) from None
@@ -55,23 +66,19 @@ def demo(out: Path, time_scale: int, seed: int, say: Say) -> bool:
     return met
 
 
-def prepare(out: Path, directory: Path, time_scale: int, seed: int, say: Say) -> tuple[Stage, Layout]:
+def prepare(cast: Cast, out: Path, directory: Path, *, time_scale: int, seed: int, say: Say) -> tuple[Stage, Layout]:
     """Sandbox up, `pulumi up`, the baseline Ready: the stage of every play."""
-    stack = load_stack(STACK)
-    calendar = load_calendar_spec(STACK)
     prometheus_url = f"http://127.0.0.1:{free_ports(1)[0]}"
-    rehearsal = rehearse(stack, calendar, out / "stacks", time_scale, prometheus_url)
+    rehearsal = rehearse(cast.stack, cast.calendar, out / "stacks", time_scale, prometheus_url)
     layout = for_stack.up(rehearsal.platform, say, directory, time_scale=time_scale)
     commands = Commands(REPOSITORY, _environment(rehearsal, directory))
     say("pulumi up -s local")
     ran = commands.must("pulumi up", pulumi_up(commands))
     say(f"  the platform stands after {ran.ended - ran.began:.0f} s")
-    api = client(layout.kubeconfig)
-    played = script(rehearsal.platform, calendar)
-    query = scaler_query(commands, rehearsal, played)
+    played = script(rehearsal.platform, rehearsal.calendar, time_scale)
+    query = scaler_query(commands, rehearsal.platform.namespace, played.service)
     balancer = for_stack.balancer_url(directory)
-    stage = Stage(rehearsal, played, commands, api, balancer, out, seed, query)
-    return stage, layout
+    return Stage(rehearsal, played, commands, client(layout.kubeconfig), balancer, out, seed, query), layout
 
 
 def evening(stage: Stage, say: Say) -> tuple[Played, Expectation]:
@@ -111,11 +118,10 @@ def pulumi_up(commands: Commands) -> Ran:
     return commands.run(argv, timeout_s=900)
 
 
-def scaler_query(commands: Commands, rehearsal: Rehearsal, played: Script) -> str:
+def scaler_query(commands: Commands, namespace: str, service: str) -> str:
     """The query that KEDA asks, from the live ScaledObject: the watch must not have one of its own."""
-    name = f"scaledobject/{played.service}"
     path = "jsonpath={.spec.triggers[0].metadata.query}"
-    argv = ["kubectl", "get", name, "-n", rehearsal.platform.namespace, "-o", path]
+    argv = ["kubectl", "get", f"scaledobject/{service}", "-n", namespace, "-o", path]
     return commands.must("kubectl get scaledobject", commands.run(argv, timeout_s=20)).stdout
 
 

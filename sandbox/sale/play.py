@@ -50,12 +50,13 @@ class Course:
     finish: float
 
     @classmethod
-    def after(cls, now: float, stage: Stage) -> Course:
-        """The course of a play whose calendar is written at `now`."""
+    def after(cls, now: float, stage: Stage, *, grain_s: int = 1) -> Course:
+        """The course of a play whose calendar is written at `now`; the raise falls on a multiple of `grain_s`."""
         rehearsal, script = stage.rehearsal, stage.script
-        start = float(round(now + SLACK_S + rehearsal.lead_time_s + rehearsal.margin_s))
+        raise_at = float(-(-int(now + SLACK_S) // grain_s) * grain_s)
+        start = raise_at + rehearsal.lead_time_s + rehearsal.margin_s
         end = start + script.window_s
-        return cls(start - rehearsal.lead_time_s - rehearsal.margin_s, start, end, end + settle_s(stage))
+        return cls(raise_at, start, end, end + settle_s(stage))
 
 
 def settle_s(stage: Stage) -> float:
@@ -96,7 +97,7 @@ class Play:
     def wait_until(self, moment: float, done: Callable[[], bool] = lambda: False) -> None:
         """Sleep until `moment` or `done`, saying each new state of the cluster on the way."""
         while time.time() < moment and not done():
-            self._tell()
+            self.tell()
             time.sleep(0.5)
 
     def wait_for_load(self) -> list[RequestRecord]:
@@ -111,7 +112,8 @@ class Play:
 
     _told: tuple[int | None, int, int] | None = None
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Say the state of the cluster if it is a new one."""
         sample = self.watch.latest()
         if sample is None or (sample.floor, sample.ready, sample.starting) == self._told:
             return

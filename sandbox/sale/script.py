@@ -34,13 +34,19 @@ class Script:
         return sum(phase.seconds for phase in self.phases)
 
 
-PLANNED_S, BEYOND_S, SUBSIDE_S = 35, 40, 10
+PLANNED_S, BEYOND_S, SUBSIDE_S = 700, 800, 200
+"""Lengths of the phases in real time; the time scale divides them as it does the stack's durations."""
+
 BEYOND = Decimal(2)
 """The surge nobody planned, as a multiple of the planned load: more than the floor holds, less than the ceiling."""
 
 
-def script(platform: Platform, calendar: CalendarSpec) -> Script:
-    """The play of the calendar's first event: the planned load, a surge beyond it, the usual load again."""
+def script(platform: Platform, calendar: CalendarSpec, factor: int) -> Script:
+    """The play of the calendar's first event: the planned load, a surge beyond it, the usual load again.
+
+    Args:
+        factor: the time scale the platform's durations were divided by.
+    """
     event = calendar.events[0]
     service, demand = next(iter(event.services.items()))
     usual = platform.services[service].usual_load
@@ -48,8 +54,9 @@ def script(platform: Platform, calendar: CalendarSpec) -> Script:
         raise ValueError(f"services.{service}.usual_load: got nothing, expected the load before and after the sale")
     planned = demand.rps if demand.rps is not None else usual.rps * (demand.multiplier or 1)
     phases = (
-        Phase("the sale as planned", PLANNED_S, planned),
-        Phase("more than anyone planned", BEYOND_S, planned * BEYOND),
-        Phase("the crowd leaves", SUBSIDE_S, usual.rps),
+        Phase("the sale as planned", PLANNED_S // factor, planned),
+        Phase("more than anyone planned", BEYOND_S // factor, planned * BEYOND),
+        Phase("the crowd leaves", SUBSIDE_S // factor, usual.rps),
     )
-    return Script(service, usual.rps, phases, window_s=PLANNED_S + BEYOND_S + SUBSIDE_S, planned_s=PLANNED_S)
+    window_s = sum(phase.seconds for phase in phases)
+    return Script(service, usual.rps, phases, window_s=window_s, planned_s=phases[0].seconds)
