@@ -135,6 +135,8 @@ def _zone_faults(zone: str, path: tuple[str | int, ...]) -> Iterator[Misfit]:
 
 def _instant(text: str, zone: str, path: tuple[str | int, ...]) -> ZonedDateTime | Misfit:
     iso = text.replace(" ", "T")
+    if not "2000" <= iso[:4] < "2200":
+        return Misfit(path, text, "a year from 2000 to 2199", "Correct the date.")
     try:
         if re.search(r"([+-]\d{2}:\d{2}|Z)$", iso):
             return _with_offset(iso, zone, path)

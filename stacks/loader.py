@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from stacks.events import Calendar, CalendarSpec, resolve
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit, misfits
+from stacks.pruning import pruned
 from stacks.spec import Platform, Spec
+from stacks.wording import short, validation_fault
 from stacks.yaml_text import Document, dotted, parse
 from stacks.yaml_text import Path as Place
 
@@ -62,11 +63,10 @@ def load_platform(stack: str, root: Path | None = None) -> Platform:
     Raises:
         InputError: with every fault of the file.
     """
-    folder = _folder(stack, root)
-    platform, _, faults = _platform(folder)
-    if platform is None or faults:
-        raise InputError(faults)
-    return platform
+    reading = _platform(_folder(stack, root))
+    if reading.model is None or reading.faults:
+        raise InputError(reading.faults)
+    return reading.model
 
 
 def load_stack(stack: str, root: Path | None = None) -> Stack:
@@ -76,12 +76,31 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
         InputError: with every fault of both files. A missing or empty calendar is one: `events: []` says "none".
     """
     folder = _folder(stack, root)
-    platform, platform_document, faults = _platform(folder)
-    calendar, calendar_document, calendar_faults = _calendar(folder, f"{stack}/{EVENTS_FILE}", platform)
-    faults += calendar_faults
-    if platform is None or calendar is None or faults:
+    built = _platform(folder)
+    coming = _read(folder / EVENTS_FILE, CalendarSpec)
+    calendar: Calendar | None = None
+    wrong: list[Misfit] = []
+    if coming.readable:
+        calendar, wrong = resolve(coming.readable, f"{stack}/{EVENTS_FILE}")
+    # A service that had to be left out of the platform is not an unknown one.
+    if coming.readable and built.readable and built.is_whole:
+        wrong += _unknown_services(coming.readable, built.readable)
+    faults = [*built.faults, *coming.faults, *_faults(coming, wrong)]
+    if built.model is None or calendar is None or faults:
         raise InputError(faults)
-    return Stack(stack, platform, calendar, platform_document, calendar_document, folder)
+    return Stack(stack, built.model, calendar, built.document, coming.document, folder)
+
+
+def load_calendar_spec(stack: str, root: Path | None = None) -> CalendarSpec:
+    """Read `<root>/<stack>/events.yaml` as written, its times not yet resolved.
+
+    Raises:
+        InputError: with every fault of the file's shape.
+    """
+    reading = _read(_folder(stack, root) / EVENTS_FILE, CalendarSpec)
+    if reading.model is None or reading.faults:
+        raise InputError(reading.faults)
+    return reading.model
 
 
 def shown(path: Path) -> str:
@@ -103,29 +122,37 @@ def _folder(stack: str, root: Path | None) -> Path:
     return folder
 
 
-def _platform(folder: Path) -> tuple[Platform | None, Document, list[Fault]]:
-    path = folder / PLATFORM_FILE
-    platform, document, faults = _read(path, Platform)
-    if platform is not None:
-        faults += _faults(path, document, misfits(platform))
-        faults += _faults(path, document, _missing_evidence(folder, platform))
-    return platform, document, faults
+@dataclass(frozen=True)
+class _Reading(Generic[S]):
+    """One file, read: `model` if it is without fault, else `readable`, what is left without the faulty parts.
+
+    `is_whole` says that only unknown fields were left out. `rows` are the former places of the events that are left.
+    """
+
+    path: Path
+    document: Document
+    faults: list[Fault]
+    model: S | None = None
+    readable: S | None = None
+    is_whole: bool = True
+    rows: tuple[int, ...] | None = None
 
 
-def _calendar(folder: Path, source: str, platform: Platform | None) -> tuple[Calendar | None, Document, list[Fault]]:
-    path = folder / EVENTS_FILE
-    spec, document, faults = _read(path, CalendarSpec)
-    if spec is None:
-        return None, document, faults
-    calendar, wrong = resolve(spec, source)
-    if platform is not None:
-        wrong += _unknown_services(spec, platform)
-    return calendar, document, faults + _faults(path, document, wrong)
+def _platform(folder: Path) -> _Reading[Platform]:
+    reading = _read(folder / PLATFORM_FILE, Platform)
+    if reading.readable is None:
+        return reading
+    wrong = [*misfits(reading.readable), *_missing_evidence(folder, reading.readable)]
+    return replace(reading, faults=reading.faults + _faults(reading, wrong))
 
 
 def _missing_evidence(folder: Path, platform: Platform) -> Iterable[Misfit]:
     for name, service in platform.services.items():
-        if not (folder / service.capacity.evidence).exists():
+        try:
+            there = (folder / service.capacity.evidence).exists()
+        except OSError:  # a name no file system takes
+            there = False
+        if not there:
             fix = "Put the benchmark's files there, or name the folder they are in."
             place = ("services", name, "capacity", "evidence")
             yield Misfit(place, service.capacity.evidence, f"a file or folder in {shown(folder)}", fix)
@@ -147,67 +174,58 @@ def _unknown_services(spec: CalendarSpec, platform: Platform) -> list[Misfit]:
     return wrong
 
 
-def _read(path: Path, model: type[S]) -> tuple[S | None, Document, list[Fault]]:
-    """The file as `model`, or None and the faults that kept it from being one."""
+def _read(path: Path, model: type[S]) -> _Reading[S]:
+    """The file as `model`, or as much of it as can be read beside its faults."""
     empty = Document(None, {})
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         got = error.strerror if isinstance(error, OSError) else "bytes that are not UTF-8"
         fix = "Restore the file from version control."
-        return None, empty, [Fault(shown(path), 0, "", str(got).lower(), "a readable YAML file", fix)]
+        return _Reading(path, empty, [Fault(shown(path), 0, "", str(got).lower(), "a readable YAML file", fix)])
     try:
         document = parse(text, shown(path))
     except InputError as error:
-        return None, empty, list(error.faults)
+        return _Reading(path, empty, list(error.faults))
     if not isinstance(document.data, dict):
         got = "an empty file" if document.data is None else f"a {type(document.data).__name__}"
         fix = "`events: []` says that nothing is coming." if path.name == EVENTS_FILE else "See docs/reference/spec.md."
-        return None, document, [Fault(shown(path), 1, "", got, f"a mapping with {_required(model)}", fix)]
+        return _Reading(path, document, [Fault(shown(path), 1, "", got, f"a mapping with {_required(model)}", fix)])
+    cut = _cut_short(path, text)
     try:
-        return model.model_validate(document.data), document, []
+        whole = model.model_validate(document.data)
     except ValidationError as error:
-        return None, document, [_validation_fault(path, document, item) for item in error.errors()]
+        errors = error.errors()
+        faults = [validation_fault(shown(path), document, item) for item in errors]
+        unknown = [item["loc"] for item in errors if item["type"] == "extra_forbidden"]
+        rest = pruned(document.data, [item["loc"] for item in errors if item["loc"] not in unknown], unknown)
+        try:
+            readable = model.model_validate(rest.data)
+        except ValidationError:
+            return _Reading(path, document, cut + faults)
+        return _Reading(path, document, cut + faults, None, readable, rest.is_whole, rest.rows)
+    return _Reading(path, document, cut, whole, whole)
+
+
+def _cut_short(path: Path, text: str) -> list[Fault]:
+    # `rps: 2` may be what is left of `rps: 26.7`. A closed bracket or quote cannot be the beginning of something else.
+    if text.endswith("\n") or text.rstrip()[-1:] in {"]", "}", '"', "'"}:
+        return []
+    line = text.count("\n") + 1
+    fix = "Restore what is missing, or end the line if nothing is."
+    return [Fault(shown(path), line, "", "a last line without an end", "a file that is not cut short", fix)]
 
 
 def _required(model: type[Spec]) -> str:
     return ", ".join(name for name, field in model.model_fields.items() if field.is_required())
 
 
-def _faults(path: Path, document: Document, wrong: Iterable[Misfit]) -> list[Fault]:
-    return [
-        Fault(shown(path), document.line(item.path), dotted(item.path), item.got, item.expected, item.fix)
-        for item in wrong
-    ]
-
-
-def _validation_fault(path: Path, document: Document, item: ErrorDetails) -> Fault:
-    place = tuple(part for part in item["loc"] if part != "[key]")
-    context: dict[str, Any] = item.get("ctx") or {}
-    if "fix" in context:
-        place += tuple(int(part) if part.isdigit() else part for part in context["path"])
-        got, expected, fix = context["got"], context["expected"], context["fix"]
-    else:
-        got, expected, fix = _in_words(item)
-    return Fault(shown(path), document.line(place), dotted(place), got, expected, fix)
-
-
-def _in_words(item: ErrorDetails) -> tuple[str, str, str]:
-    """Return pydantic's error as (got, expected, fix)."""
-    kind, value = item["type"], item["input"]
-    context: dict[str, Any] = item.get("ctx") or {}
-    if kind == "missing":
-        return "nothing", "a value", "Add the field."
-    if kind == "extra_forbidden":
-        return f"the unknown field {item['loc'][-1]}", "a field of the reference", "Remove it or correct its name."
-    if kind == "string_type" and not isinstance(value, dict | list):
-        return f"the {type(value).__name__.lower()} {value}", "text", f'Quote it: "{value}".'
-    if kind == "string_pattern_mismatch":
-        return repr(value), f"text that matches {context['pattern']}", "Correct the text."
-    if kind == "literal_error":
-        return repr(value), context["expected"], "Choose one of these."
-    return (
-        repr(value) if not isinstance(value, dict | list) else f"a {type(value).__name__}",
-        item["msg"],
-        "Correct it.",
-    )
+def _faults(reading: _Reading[S], wrong: Iterable[Misfit]) -> list[Fault]:
+    faults = []
+    for item in wrong:
+        place = item.path
+        if reading.rows is not None and place[0] == "events" and isinstance(place[1], int):
+            place = ("events", reading.rows[place[1]], *place[2:])
+        line = reading.document.line(place)
+        faults.append(Fault(shown(reading.path), line, dotted(place), short(item.got), item.expected, item.fix))
+    return faults

@@ -27,7 +27,8 @@ Positive = Annotated[Number, Field(gt=0)]
 # Names become parts of object names with a role suffix (`-image-prepull`), all of which must fit in 63.
 Name = Annotated[str, Field(pattern=DNS_LABEL, max_length=40)]
 Text = Annotated[str, Field(min_length=1)]
-Seconds = Annotated[int, Field(ge=0)]
+# A month: longer lead times or margins are slips of the pen, and would leave the calendar's years.
+Seconds = Annotated[int, Field(ge=0, le=31 * 86400)]
 Percent = Annotated[Number, Field(gt=0, le=100)]
 
 

@@ -18,6 +18,11 @@ from stacks.faults import Fault, InputError
 
 Path = tuple[str | int, ...]
 
+# A longer number is nobody's meaning, and `1e999999999` as an exact one fills the memory: it stays text and is refused.
+MAX_DIGITS = 20
+# Aliases of aliases grow a small file without bound.
+MAX_VALUES = 100_000
+
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -56,6 +61,9 @@ def parse(text: str, file: str) -> Document:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         raise InputError([_syntax_fault(error, file)]) from None
+    except RecursionError:
+        fault = Fault(file, 0, "", "brackets in brackets without end", "one valid YAML document", "Mend the syntax.")
+        raise InputError([fault]) from None
     lines: dict[Path, int] = {}
     faults: list[Fault] = []
     data = None if node is None else _plain(node, (), _Walk(file, lines, faults, set()))
@@ -84,6 +92,9 @@ class _Walk:
 
 def _plain(node: yaml.Node, path: Path, walk: _Walk) -> Any:
     walk.lines.setdefault(path, node.start_mark.line + 1)
+    if len(walk.lines) > MAX_VALUES:
+        walk.fault(node, (), f"more than {MAX_VALUES} values", "a file a person can read", "Do without the aliases.")
+        raise InputError(walk.faults)
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node)
     if id(node) in walk.above:
@@ -121,8 +132,8 @@ def _scalar(node: yaml.ScalarNode) -> Any:
         return None
     if _BOOL.match(text):
         return text.lower() == "true"
-    if _INT.match(text):
+    if _INT.match(text) and len(text) <= MAX_DIGITS:
         return int(text)
-    if _FLOAT.match(text):
+    if _FLOAT.match(text) and len(text) <= MAX_DIGITS and abs(Decimal(text).adjusted()) < MAX_DIGITS:
         return Decimal(text)
     return text

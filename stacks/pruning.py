@@ -1,0 +1,54 @@
+"""A document without its faulty parts, so that the rules between the parts can be checked in the same go."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+Loc = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """`data` without the faulty parts; `is_whole` if only unknown fields are gone.
+
+    `rows` are the former places of the events that are left, None if none was left out.
+    """
+
+    data: Any
+    is_whole: bool
+    rows: tuple[int, ...] | None
+
+
+def pruned(data: dict[Any, Any], faulty: Iterable[Loc], unknown: Iterable[Loc]) -> Pruned:
+    """Drop every `unknown` field, and the whole service, node pool or event around each `faulty` place."""
+    data = copy.deepcopy(data)
+    for loc in unknown:
+        _drop(data, loc)
+    parts = {loc[:2] for loc in faulty}
+    rows = None
+    events = data.get("events")
+    gone = {part[1] for part in parts if part[0] == "events" and len(part) == 2}
+    if gone and isinstance(events, list):
+        rows = tuple(row for row in range(len(events)) if row not in gone)
+        data["events"] = [events[row] for row in rows]
+    lost_pools = {part[1] for part in parts if part[0] == "node_pools" and len(part) == 2}
+    for kind in ("node_pools", "services"):
+        for part in parts:
+            if len(part) == 2 and part[0] == kind:
+                _drop(data, part)
+    services = data.get("services")
+    for name, service in list(services.items() if isinstance(services, dict) else ()):
+        # Its pool is written down, only not readable: that is one fault, not two.
+        if isinstance(service, dict) and service.get("node_pool") in lost_pools:
+            _drop(data, ("services", name))
+    return Pruned(data, is_whole=not parts, rows=rows)
+
+
+def _drop(data: Any, loc: Loc) -> None:
+    for part in loc[:-1]:
+        data = data[part]
+    if isinstance(data, dict):
+        data.pop(loc[-1], None)
