@@ -188,13 +188,11 @@ def _is_up(layout: Layout) -> bool:
 def _clear_away(layout: Layout, report: Report) -> list[str]:
     """Stop what runs and delete what the sandbox made, logs apart. Names of what was recorded as running."""
     settings = read_settings(layout)
-    stopped: list[str] = []
-    if settings is not None:
-        record = _record(layout, settings)
-        dead = [process.name for process in record.read() if not is_running(process)]
-        if dead:
-            report(f"no longer running: {', '.join(dead)}; clearing away the rest")
-        stopped = record.stop_all() + dead
+    record = ProcessRecord(layout.directory, settings.mark if settings else "")
+    dead = [process.name for process in record.read_what_can_be() if not is_running(process)]
+    if dead:
+        report(f"no longer running: {', '.join(dead)}; clearing away the rest")
+    stopped = record.stop_all() + dead
     # Never "everything in there": somebody may name a directory that holds other things.
     for path in layout.owned:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

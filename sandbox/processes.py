@@ -110,6 +110,13 @@ class ProcessRecord:
         except (ValueError, TypeError, KeyError) as error:
             raise SandboxError(f"{self.path}: not readable ({error}). Run `warmline sandbox down`.") from None
 
+    def read_what_can_be(self) -> list[Process]:
+        """As `read`, but empty when the file is damaged: the mark still finds its processes."""
+        try:
+            return self.read()
+        except SandboxError:
+            return []
+
     def start(
         self,
         name: str,
@@ -173,12 +180,9 @@ class ProcessRecord:
 
     def stop_all(self, patience_s: float = 10.0) -> list[str]:
         """Stop everything, last started first, then whatever else carries the mark. Names of what still ran."""
-        try:
-            known = self.read()
-        except SandboxError:
-            known = []  # the mark still finds them
-        stopped = [process.name for process in reversed(known) if end(process, patience_s)]
-        end_marked(self.mark, patience_s)
+        stopped = [process.name for process in reversed(self.read_what_can_be()) if end(process, patience_s)]
+        if self.mark:
+            end_marked(self.mark, patience_s)
         self.path.unlink(missing_ok=True)
         return stopped
 

@@ -95,6 +95,8 @@ def _build_all(missing: list[Tool], report: Report) -> None:
         f"and up to {_SCRATCH_MB / 1000:.0f} GB of scratch in {workshop.scratch}, deleted at the end"
     )
     cache.mkdir(parents=True, exist_ok=True)
+    for stale in (cache / "bin").glob(".*.part"):  # of a build that was killed; we hold the lock
+        shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
     free_mb = shutil.disk_usage(cache).free // 1_000_000
     if free_mb < kept + _SCRATCH_MB:
         report(f"  warning: {free_mb / 1000:.1f} GB free there; set XDG_CACHE_HOME to a larger disk if this fails")
