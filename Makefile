@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TIME_SCALE ?= 20
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PULUMI_ERROR_OUTPUT_STRING := 1
 
@@ -38,7 +39,7 @@ tools: setup
 	python -m sandbox.toolchain
 
 bench-event: tools
-	warmline sandbox bench-event
+	warmline sandbox bench-event --time-scale $(TIME_SCALE)
 
 golden: setup
 	pytest -m "not sandbox" --snapshot-update tests/components tests/cli

@@ -97,6 +97,24 @@ def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
         ctx.exit(FINDING)
 
 
+@sandbox.command(
+    "bench-event", epilog=examples("warmline sandbox bench-event", "warmline sandbox bench-event --time-scale 1")
+)
+@click.option("--time-scale", type=click.IntRange(1, 60), default=20, show_default=True, help="Divides all durations.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the load's arrivals.")
+@click.option("--work", type=click.Path(file_okay=False), default="out/bench-event", show_default=True)
+@click.option("--to", type=click.Path(file_okay=False), default="docs/benchmarks", show_default=True, help="Results.")
+def bench_event(time_scale: int, seed: int, work: str, to: str) -> None:
+    """Play the sale three ways at once: reactive, a KEDA cron trigger, Warmline; write what came of it."""
+    from pathlib import Path
+
+    from sandbox.sale.bench_page import write
+    from sandbox.sale.comparison import compare
+
+    comparison = _guarded(lambda: compare(Path(work).resolve(), time_scale, seed, _say))
+    _say(f"written: {write(Path(to), comparison)}")
+
+
 def _health(part: ComponentStatus) -> str:
     if not part.is_running:
         return "dead"

@@ -30,7 +30,6 @@ def draw(
     samples: Sequence[Sample], records: Sequence[RequestRecord], marks: Marks, *, per_replica: float, ttft_slo_ms: float
 ) -> str:
     """One figure of three panels, seconds from T0 across."""
-    mpl.rcParams["svg.hashsalt"] = "warmline"
     figure = Figure(figsize=(10, 8), layout="constrained")
     replicas, load, latency = figure.subplots(3, 1, sharex=True)
     times = [sample.at - marks.start for sample in samples]
@@ -67,6 +66,12 @@ def draw(
     latency.set_xlabel("seconds from T0")
     for panel in (replicas, load, latency):
         _mark(panel, marks)
+    return svg_of(figure)
+
+
+def svg_of(figure: Figure) -> str:
+    """The figure as one `<svg>` element, the same text for the same data."""
+    mpl.rcParams["svg.hashsalt"] = "warmline"
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
     svg = text.getvalue()

@@ -35,14 +35,7 @@ class Attainment:
 def attainment(records: Iterable[RequestRecord], slo: Slo, start: float, end: float) -> Attainment:
     """Reckon over the requests that were due in [start, end), Unix times. A failed request kept nothing."""
     chosen = [record for record in records if start <= due_at(record) < end]
-    ttft_s, tpot_s = float(slo.ttft_p95_ms) / 1000, float(slo.tpot_p95_ms) / 1000
-    kept = sum(
-        not record.error
-        and record.ttft_s is not None
-        and record.ttft_s <= ttft_s
-        and (record.tpot_s is None or record.tpot_s <= tpot_s)
-        for record in chosen
-    )
+    kept = sum(keeps(record, slo) for record in chosen)
     return Attainment(
         requests=len(chosen),
         kept_pct=100 * kept / len(chosen) if chosen else float("nan"),
@@ -51,6 +44,14 @@ def attainment(records: Iterable[RequestRecord], slo: Slo, start: float, end: fl
         failed=sum(bool(record.error) for record in chosen),
         cut=sum(record.cut for record in chosen),
     )
+
+
+def keeps(record: RequestRecord, slo: Slo) -> bool:
+    """Whether one request kept both limits. One that failed kept none; one of a single token has no TPOT to break."""
+    if record.error or record.ttft_s is None:
+        return False
+    ttft_ms, tpot_ms = 1000 * record.ttft_s, 1000 * (record.tpot_s or 0)
+    return ttft_ms <= slo.ttft_p95_ms and tpot_ms <= slo.tpot_p95_ms
 
 
 def due_at(record: RequestRecord) -> float:
