@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sandbox.certificates import Keyring
 from sandbox.faults import SandboxError
-from sandbox.places import write_private
+from sandbox.places import SETTINGS, write_private
 
 # Every address the sandbox listens on. Doubles of pods use 127.10.0.0/16, which is loopback as well.
 HOST = "127.0.0.1"
@@ -57,7 +57,7 @@ class Layout:
 
     @property
     def settings(self) -> Path:
-        return self.directory / "settings.json"
+        return self.directory / SETTINGS
 
     @property
     def keyring(self) -> Keyring:
@@ -83,7 +83,7 @@ class Layout:
     @property
     def owned(self) -> tuple[Path, ...]:
         """All the sandbox makes, apart from logs: what is deleted when it goes."""
-        files = ("kubelet.json", "processes.json", "settings.json")
+        files = ("kubelet.json", "processes.json", SETTINGS)
         folders = ("balancer", "bin", "etcd", "kubeconfig", "kubelet", "pki", "prometheus", "pulumi", "work")
         names = (*files, *folders)
         return tuple(self.directory / name for name in names)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+SETTINGS = "settings.json"  # in the directory of every sandbox that is up
+
 CONTEXT = "warmline-sandbox"  # the kubeconfig context, and the only one that stack `local` accepts
 
 
@@ -23,6 +25,12 @@ def cache_directory() -> Path:
     """`$XDG_CACHE_HOME/warmline`, else `~/.cache/warmline`."""
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(cache).absolute() / "warmline"
+
+
+def users_path() -> str:
+    """PATH without the bin directory of any sandbox: what is linked there goes when that sandbox goes."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if not (Path(entry).parent / SETTINGS).exists())
 
 
 def write_private(path: Path, content: str | bytes) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sandbox.faults import SandboxError
 from sandbox.layout import Layout
-from sandbox.places import REPOSITORY
+from sandbox.places import REPOSITORY, users_path
 from sandbox.toolchain import find
 from sandbox.tools import tool_named
 
@@ -27,7 +27,7 @@ _PASSPHRASE = "warmline-sandbox"  # noqa: S105
 
 def has_official_pulumi() -> bool:
     """Whether PATH has a Pulumi that came with its own Python language host, as the official install does."""
-    return find(tool_named("pulumi")) is not None and shutil.which(_LANGUAGE_HOST) is not None
+    return find(tool_named("pulumi")) is not None and shutil.which(_LANGUAGE_HOST, path=users_path()) is not None
 
 
 def tools(report: Callable[[str], None]) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def prepare(layout: Layout, paths: Mapping[str, Path], report: Callable[[str], N
         home = layout.pulumi_home / "plugins" / f"resource-kubernetes-v{tool_named(_PROVIDER).version}"
         home.mkdir(parents=True)
         (home / _PROVIDER).symlink_to(provider)
-    if shutil.which(_LANGUAGE_HOST) is None:
+    if shutil.which(_LANGUAGE_HOST, path=users_path()) is None:
         _write_language_host(layout.bin / _LANGUAGE_HOST)
     if not (REPOSITORY / "Pulumi.yaml").exists():
         report("  no Pulumi.yaml here: stack not made")

@@ -14,6 +14,7 @@ from sandbox.health import wait_well
 from sandbox.kubeconfigs import client, write_all
 from sandbox.layout import Layout, Settings
 from sandbox.nodes import Node, register
+from sandbox.places import users_path
 from sandbox.processes import Process, ProcessRecord
 
 Report = Callable[[str], None]
@@ -86,5 +87,9 @@ def start(
 def _link_tools(layout: Layout, tools: Mapping[str, Path]) -> None:
     layout.bin.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name, path in tools.items():
-        if path.is_file() and shutil.which(name) != str(path) and name != "pulumi-resource-kubernetes":
+        if (
+            path.is_file()
+            and shutil.which(name, path=users_path()) != str(path)
+            and name != "pulumi-resource-kubernetes"
+        ):
             (layout.bin / name).symlink_to(path)

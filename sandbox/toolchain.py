@@ -14,7 +14,7 @@ from sandbox.faults import SandboxError, ToolError
 from sandbox.go_build import Workshop, build, spoken
 from sandbox.go_language import find_go
 from sandbox.lock import held
-from sandbox.places import cache_directory
+from sandbox.places import cache_directory, users_path
 from sandbox.tools import NAMES, Tool, cache_key, is_accepted, tool_named
 
 Report = Callable[[str], None]
@@ -24,11 +24,11 @@ _SCRATCH_MB = 12_000
 _UNUSED_S = 30 * 24 * 3600
 
 
-def on_path(tool: Tool, search: str | None = None) -> Path | None:
-    """The copy on PATH (or on `search`) when it says it is of a right version."""
+def on_path(tool: Tool) -> Path | None:
+    """The user's own copy on PATH, when it says it is of a right version."""
     if not tool.ask:
         return None
-    found = shutil.which(tool.name, path=search)
+    found = shutil.which(tool.name, path=users_path())
     if not found:
         return None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -103,6 +104,14 @@ def test_a_wrong_copy_on_path_is_passed_over_for_the_cache(empty_cache: Path) ->
     program(empty_cache / "path" / "etcd", "echo etcd Version: 3.4.30")
     cached = program(cache_directory() / "bin" / cache_key(tool_named("etcd")), "true")
     assert toolchain.ensure(["etcd"], print) == {"etcd": cached}
+
+
+def test_what_a_sandbox_linked_into_path_is_not_the_users(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    linked = program(empty_cache / "sandbox" / "bin" / "etcd", "echo etcd Version: 3.6.16")
+    (empty_cache / "sandbox" / "settings.json").write_text("{}")
+    own = program(empty_cache / "path" / "etcd", "echo etcd Version: 3.6.2")
+    monkeypatch.setenv("PATH", f"{linked.parent}{os.pathsep}{own.parent}")
+    assert toolchain.ensure(["etcd"], print) == {"etcd": own}
 
 
 def test_the_users_own_provider_is_taken(empty_cache: Path) -> None:
