@@ -60,6 +60,7 @@ class RecordingMonitor(mocks.MockMonitor):
     def __init__(self) -> None:
         super().__init__(_Echo())
         self.recording = Recording()
+        self.duplicates: list[str] = []
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
         """As the engine makes it: with the types of all ancestors, not of the parent alone."""
@@ -72,7 +73,8 @@ class RecordingMonitor(mocks.MockMonitor):
         if request.type == STACK_TYPE:
             return response
         if response.urn in self.recording.registrations:
-            raise DuplicateUrn(response.urn)
+            # Raised once the program has ended: here it would leave a future nobody reads for each output.
+            self.duplicates.append(response.urn)
         inputs = normalised(self.resources[response.urn].state)
         self.recording.registrations[response.urn] = Registration(
             response.urn, request.type, request.name, bool(request.custom), inputs, _options(request)
@@ -93,6 +95,8 @@ def record(program: Callable[[], None], *, project: str, stack: str) -> Recordin
     SETTINGS.rpc_manager.clear()
     SETTINGS.outputs.clear()
     _sync_await(run_pulumi_func(program))
+    if monitor.duplicates:
+        raise DuplicateUrn(", ".join(monitor.duplicates))
     root = get_root_resource()
     monitor.recording.outputs = normalised(dict(root.outputs)) if isinstance(root, Stack) else {}
     return monitor.recording

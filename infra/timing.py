@@ -95,13 +95,14 @@ def progress_deadline_s(service: Service) -> int:
 def await_timeouts(service: Service) -> AwaitTimeouts:
     """How long `pulumi up` may wait before it calls the Deployment failed.
 
-    On create all pods start at once: twice a cold start. On update the waves follow each other. Pulumi's default of
-    600 s is kept as the least: it covers what no cold start explains.
+    On create all pods start at once: twice a cold start. On update the waves follow each other. Both outlast the
+    progress deadline, for Kubernetes says why it gave up and Pulumi says that time ran out.
     """
+    verdict_s = progress_deadline_s(service) + START_SLACK_S
     create_s = 2 * service.cold_start.total_s + AWAIT_SLACK_S
     update_s = (rollout_waves(service) + 1) * wave_s(service) + AWAIT_SLACK_S
     return AwaitTimeouts(
-        create_s=max(PULUMI_AWAIT_S, create_s),
-        update_s=max(PULUMI_AWAIT_S, update_s),
+        create_s=max(verdict_s, create_s),
+        update_s=max(verdict_s, update_s),
         delete_s=max(PULUMI_AWAIT_S, grace_s(service) + AWAIT_SLACK_S),
     )
