@@ -27,17 +27,18 @@ def pruned(data: dict[Any, Any], faulty: Iterable[Loc], unknown: Iterable[Loc]) 
     data = copy.deepcopy(data)
     for loc in unknown:
         _drop(data, loc)
-    parts = {loc[:2] for loc in faulty}
+    # A fault of the file as a whole has no part to leave out; what is left is then refused for it again.
+    parts = {loc[:2] for loc in faulty if len(loc) > 1}
     rows = None
     events = data.get("events")
-    gone = {part[1] for part in parts if part[0] == "events" and len(part) == 2}
+    gone = {part[1] for part in parts if part[0] == "events"}
     if gone and isinstance(events, list):
         rows = tuple(row for row in range(len(events)) if row not in gone)
         data["events"] = [events[row] for row in rows]
-    lost_pools = {part[1] for part in parts if part[0] == "node_pools" and len(part) == 2}
+    lost_pools = {part[1] for part in parts if part[0] == "node_pools"}
     for kind in ("node_pools", "services"):
         for part in parts:
-            if len(part) == 2 and part[0] == kind:
+            if part[0] == kind:
                 _drop(data, part)
     services = data.get("services")
     for name, service in list(services.items() if isinstance(services, dict) else ()):

@@ -37,7 +37,7 @@ def scaled_object(
     spec = {"minReplicaCount": minimum, "maxReplicaCount": maximum, "idleReplicaCount": idle}
     managed = []
     if owner:
-        fields = {"f:metadata": {"f:annotations": {f"f:{ownership.BASELINE_ANNOTATION}": {}}}}
+        fields: Any = {"f:metadata": {"f:annotations": {f"f:{ownership.BASELINE_ANNOTATION}": {}}}}
         managed = [
             {"manager": "pulumi-kubernetes-1", "operation": "Apply", "fieldsV1": fields},
             {"manager": owner[0], "operation": owner[1], "fieldsV1": {"f:spec": {"f:minReplicaCount": {}}}},

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stacks.faults import InputError
+from stacks.yaml_text import MAX_DIGITS, dotted, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12:30:45", "12:30:45"),
+        ("2027-10-29 20:00", "2027-10-29 20:00"),
+        ("no", "no"),
+        ("on", "on"),
+        ("0x10", "0x10"),
+        ("1_000", "1_000"),
+        ("010", 10),
+        ("2.10", Decimal("2.10")),
+        ("1e3", Decimal(1000)),
+        ("true", True),
+        ("~", None),
+        ('"7"', "7"),
+        (".nan", ".nan"),
+        ("9" * (MAX_DIGITS + 1), "9" * (MAX_DIGITS + 1)),
+        ("1e999999999", "1e999999999"),
+    ],
+)
+def test_scalars_as_their_writer_meant_them(text: str, value: Any) -> None:
+    read = parse(f"a: {text}\n", "f").data["a"]
+    assert (read, type(read)) == (value, type(value))
+
+
+def test_keys_are_names() -> None:
+    assert parse("8: x\non: y\n", "f").data == {"8": "x", "on": "y"}
+
+
+def test_every_duplicate_key_with_its_line() -> None:
+    with pytest.raises(InputError) as raised:
+        parse("a: 1\nb: {c: 1, c: 2}\na: 2\n", "stacks/x.yaml")
+    assert [str(fault).split(", expected")[0] for fault in raised.value.faults] == [
+        "stacks/x.yaml:2: b.c: got the key a second time (first on line 2)",
+        "stacks/x.yaml:3: a: got the key a second time (first on line 1)",
+    ]
+
+
+def test_lines_of_what_is_there_and_of_what_is_not() -> None:
+    document = parse("a:\n  - b: 1\n    c: 2\n", "f")
+    assert document.line(("a", 0, "c")) == 3
+    assert document.line(("a", 0, "missing")) == 2
+    assert document.line(("nowhere",)) == 1
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: [", "a: 1\n---\nb: 1\n", "a: &a [*a]\n", "? [a]\n: b\n", "\0", "a:\n\tb", "[" * 5000, BOMB, "a: *nowhere"],
+)
+def test_refused_without_a_traceback(text: str) -> None:
+    with pytest.raises(InputError) as raised:
+        parse(text, "f")
+    assert all(str(fault).startswith("f:") and fault.fix for fault in raised.value.faults)
+
+
+def test_dotted() -> None:
+    assert dotted(("events", 0, "start")) == "events[0].start"
+    assert dotted(()) == ""
+
+
+PLAIN: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**15), 10**15)
+    | st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"])),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="ascii", categories=["L"]), min_size=1), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(PLAIN)
+def test_what_was_written_is_read(data: Any) -> None:
+    text = yaml.safe_dump(data, allow_unicode=True)
+    again = parse(text, "f").data
+    assert again == data
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(InputError):
+        parse(text, "f")
