@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,8 @@ def review_stack(stack: str, ref: str) -> Review:
             fix = "Name a stack that one of the two revisions has."
             raise InputError([Fault(shown(here.stacks), 0, "", f"no stack {stack!r}", "a stack to review", fix)])
         title = f"Stack {stack}: working tree against {ref}"
-        before, after = _try(there, stack), _try(here, stack)
+        with ThreadPoolExecutor() as both:
+            before, after = both.map(lambda tree: _try(tree, stack), (there, here))
     missing = [side for side in (before, after) if isinstance(side, Incomplete)]
     if isinstance(before, Incomplete) or isinstance(after, Incomplete):
         return Review(incomplete_document(title, missing), is_safe=False)

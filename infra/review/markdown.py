@@ -118,7 +118,7 @@ def _bounded(head: list[str], rows: list[str]) -> str:
     for index, row in enumerate(rows):
         size += len(row) + 1
         if size > LIMIT - 200:
-            lines += ["", f"{len(rows) - index} more rows are not shown; `warmline review` prints them to a file."]
+            lines += ["", f"{len(rows) - index} more rows are not shown."]
             break
         lines.append(row)
     return "\n".join(lines).rstrip() + "\n"
