@@ -140,7 +140,7 @@ class Cluster:
             raise OutOfReach(self.address, str(error), "Correct the kubeconfig's user.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise OutOfReach(self.address, str(error), "Is it up, and is the kubeconfig's address right?") from None
-        except (msgspec.MsgspecError, LoadResourceError, ValueError, KeyError, TypeError, AssertionError) as error:
+        except (msgspec.MsgspecError, LoadResourceError, LookupError, AttributeError, TypeError, ValueError) as error:
             reason = f"its answer is not one of a Kubernetes API server ({' '.join(str(error).split())})"
             raise OutOfReach(self.address, reason, "Is the kubeconfig's address right?") from None
 

@@ -52,7 +52,7 @@ def _read(file: Path, context: str | None) -> SingleConfig | OutOfReach:
         config = KubeConfig.from_file(file).get(context)
     except ConfigError as error:
         return OutOfReach(str(file), str(error), "Correct cluster.context in platform.yaml, or the kubeconfig.")
-    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError, msgspec.MsgspecError) as error:
         missing = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         return OutOfReach(str(file), f"not a kubeconfig: {missing}", "Correct the file, or KUBECONFIG.")
     if config is None or config.user is None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
 import httpx2
-from whenever import Instant
 
 # Reads change nothing and patches carry a resourceVersion, so every request of ours may be sent twice.
 TRIES = 3
@@ -54,4 +53,4 @@ class Wire(httpx2.BaseTransport):
             sent = parsedate_to_datetime(header or "")
         except ValueError:
             return
-        self.server_ahead_s = sent.timestamp() - Instant.now().timestamp_millis() / 1000
+        self.server_ahead_s = sent.timestamp() - time.time()

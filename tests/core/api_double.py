@@ -1,0 +1,121 @@
+"""An API server in memory, behind lightkube's own HTTP: ScaledObjects with KEDA's HPA, conflicts, a clock, outages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from email.utils import format_datetime
+from typing import Any
+
+import httpx2
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.config.models import Cluster as ClusterEntry
+from lightkube.config.models import User
+from whenever import Instant
+
+from prescale.clock import now as this_clock
+from prescale.cluster import Cluster
+from stacks import ownership
+from tests.core.cluster_double import patched
+
+OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/serving/scaledobjects"
+HPAS = "/apis/autoscaling/v2/namespaces/serving/horizontalpodautoscalers"
+PODS = "/api/v1/namespaces/serving/pods"
+
+
+class ApiDouble:
+    """`before_patch` runs once before the next patch is looked at: whatever it does came in between."""
+
+    def __init__(self, *objects: dict[str, Any]) -> None:
+        self.objects = {item["metadata"]["name"]: item for item in objects}
+        self.pods: list[dict[str, Any]] = []
+        self.clock: Callable[[], Instant] = this_clock
+        self.keda_works = True
+        self.minimums: dict[str, int] = {}
+        self.answers: list[httpx2.Response | Exception] = []
+        self.before_patch: list[Callable[[], None]] = []
+        self.patches: list[tuple[str, dict[str, Any], str]] = []
+        self.requests: list[httpx2.Request] = []
+        self._cluster: Cluster | None = None
+        self._reconcile()
+
+    def handle(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        if self.answers:
+            answer = self.answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+        name = request.url.path.removeprefix(f"{OBJECTS}/")
+        if request.method == "PATCH":
+            return self._patch(name, json.loads(request.content), request.url.params["fieldManager"])
+        return self._read(request, name)
+
+    def _handle_late(self, request: httpx2.Request) -> httpx2.Response:
+        return self.handle(request)  # looked up now, so that a test may wrap it
+
+    def _read(self, request: httpx2.Request, name: str) -> httpx2.Response:
+        path = request.url.path
+        if path == OBJECTS:
+            key, _, value = request.url.params["labelSelector"].partition("=")
+            return self._list(item for item in self.objects.values() if item["metadata"]["labels"].get(key) == value)
+        if path == HPAS:
+            hpas = ({"metadata": {"name": n}, "spec": {"minReplicas": least}} for n, least in self.minimums.items())
+            return self._list(hpas)
+        if path == PODS:
+            return self._list(self.pods)
+        if name in self.objects:
+            return self._json(200, self.objects[name])
+        return self._json(404, {"kind": "Status", "code": 404, "message": f"{path} not found"})
+
+    def _patch(self, name: str, patch: dict[str, Any], manager: str) -> httpx2.Response:
+        if self.before_patch:
+            self.before_patch.pop(0)()
+        current = self.objects.get(name)
+        if current is None:
+            return self._json(404, {"kind": "Status", "code": 404, "message": f"{name} not found"})
+        if patch["metadata"]["resourceVersion"] != current["metadata"]["resourceVersion"]:
+            return self._json(409, {"kind": "Status", "code": 409, "message": "the object has been modified"})
+        patch["metadata"].pop("resourceVersion")
+        self.patches.append((name, patch, manager))
+        self.objects[name] = patched(current, patch, manager)
+        self._reconcile()
+        return self._json(200, self.objects[name])
+
+    def person(self, name: str, minimum: int) -> None:
+        """Somebody patches minReplicaCount by hand."""
+        self.objects[name] = patched(self.objects[name], {"spec": {"minReplicaCount": minimum}}, "kubectl-patch")
+        self._reconcile()
+
+    def minimum(self, name: str = "support-bot") -> int:
+        value: int = self.objects[name]["spec"].get("minReplicaCount", 0)
+        return value
+
+    def record(self, name: str = "support-bot") -> str | None:
+        annotations: dict[str, str] = self.objects[name]["metadata"]["annotations"]
+        return annotations.get(ownership.FLOOR_ANNOTATION)
+
+    def cluster(self) -> Cluster:
+        """The client of this server; it does not sleep between tries."""
+        if self._cluster is None:
+            self._cluster = Cluster(config(), "serving", httpx2.MockTransport(self._handle_late))
+            self._cluster.wire._sleep = lambda _: None
+        return self._cluster
+
+    def _reconcile(self) -> None:
+        if self.keda_works:
+            for name, item in self.objects.items():
+                self.minimums[f"keda-hpa-{name}"] = item["spec"].get("minReplicaCount") or 1
+
+    def _list(self, items: Any) -> httpx2.Response:
+        return self._json(200, {"metadata": {"resourceVersion": "1"}, "items": list(items)})
+
+    def _json(self, code: int, body: dict[str, Any]) -> httpx2.Response:
+        date = format_datetime(self.clock().to_stdlib().astimezone(), usegmt=False)
+        return httpx2.Response(code, json=body, headers={"Date": date})
+
+
+def config(server: str = "https://api.example:6443") -> SingleConfig:
+    chosen = KubeConfig.from_one(cluster=ClusterEntry(server=server), user=User(token="t")).get()
+    assert chosen
+    return chosen

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import re
+import ssl
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from whenever import Instant
+
+from prescale import sync as syncing
+from prescale.clock import Clock
+from prescale.cluster import Cluster
+from prescale.sync import Outcome, Run, sync
+from prescale.timetable import Timetable
+from stacks import ownership
+from stacks.reach import OutOfReach
+from tests.core.api_double import ApiDouble, config
+from tests.core.cluster_double import scaled_object
+from tests.core.test_decision import HERE, HOUR, at, window
+
+SERVER = "https://api.example:6443"
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syncing, "IN_FORCE_WITHIN_S", 0.02)
+    monkeypatch.setattr(syncing, "POLL_S", 0.005)
+
+
+def run(api: ApiDouble, seconds: float = 0, *windows: Any, dry_run: bool = False) -> tuple[Outcome, ...]:
+    """One run at `seconds` after T0, by both clocks."""
+    api.clock = lambda: at(seconds)
+    table = Timetable(HERE, windows or (window(),))
+    cluster = api.cluster()
+    # By the play's clock on both sides; TestClock has them differ.
+    cluster.clock = Clock  # type: ignore[method-assign]
+    return sync(Run("local", table, ("support-bot",), cluster, lambda: at(seconds), dry_run=dry_run))
+
+
+def test_raises_and_sees_it_in_force() -> None:
+    api = ApiDouble(scaled_object())
+    (outcome,) = run(api)
+    assert (outcome.was, outcome.target, outcome.findings) == (2, 7, ())
+    assert outcome.in_force_s is not None
+    assert api.minimum() == 7
+    assert [manager for _, _, manager in api.patches] == [ownership.FIELD_MANAGER]
+
+
+def test_calls_are_few() -> None:
+    api = ApiDouble(*[scaled_object(name=f"bot-{n}") for n in range(50)], scaled_object())
+    run(api, -2 * HOUR)
+    assert len(api.requests) == 1
+    api.requests.clear()
+    run(api)
+    assert [request.method for request in api.requests] == ["GET", "PATCH", "GET"]
+    api.requests.clear()
+    run(api, 60)
+    assert [request.method for request in api.requests] == ["GET", "GET"]
+
+
+def test_touches_only_the_stacks_own() -> None:
+    api = ApiDouble(scaled_object(stack="prod"))
+    (outcome,) = run(api)
+    assert api.patches == []
+    assert "right cluster" in outcome.findings[0]
+    assert not run(api, -2 * HOUR)[0].findings
+
+
+def test_dry_run_changes_nothing_and_shows_the_patch() -> None:
+    api = ApiDouble(scaled_object())
+    (outcome,) = run(api, 0, dry_run=True)
+    assert outcome.patch
+    assert outcome.patch["spec"] == {"minReplicaCount": 7}
+    assert [request.method for request in api.requests] == ["GET"]
+
+
+def test_a_write_in_between_is_seen_and_decided_anew() -> None:
+    api = ApiDouble(scaled_object())
+    api.before_patch = [lambda: api.person("support-bot", 9)]
+    (outcome,) = run(api)
+    assert (api.minimum(), outcome.was, outcome.target) == (9, 9, 9)
+    assert "a person's 9 is kept" in outcome.notes[0]
+
+
+def test_deleted_in_between() -> None:
+    api = ApiDouble(scaled_object())
+    api.before_patch = [api.objects.clear]
+    assert run(api)[0].notes == ("it was deleted meanwhile",)
+
+
+def test_somebody_who_never_stops_is_a_finding() -> None:
+    api = ApiDouble(scaled_object())
+    api.before_patch = [lambda n=n: api.person("support-bot", 3 + n % 2) for n in range(99)]  # type: ignore[misc]
+    assert "somebody else wrote it 8 times" in run(api)[0].findings[0]
+
+
+def test_an_admission_webhook_says_no() -> None:
+    api = ApiDouble(scaled_object())
+    message = 'admission webhook "vscaledobject.kb.io" denied the request: no'
+    status = {"kind": "Status", "code": 403, "message": message}
+    api._patch = lambda *_: httpx2.Response(403, json=status)  # type: ignore[method-assign]
+    assert "denied the request: no" in run(api)[0].findings[0]
+
+
+def test_a_floor_that_keda_does_not_take_over_is_a_finding() -> None:
+    api = ApiDouble(scaled_object())
+    api.keda_works = False
+    (outcome,) = run(api)
+    assert "HPA keda-hpa-support-bot has minReplicas 2, not 7" in outcome.findings[0]
+    assert "not in force" in run(api, 60)[0].findings[0], "also in a run that patches nothing"
+
+
+def test_one_broken_object_does_not_keep_the_others_from_their_floor() -> None:
+    api = ApiDouble(scaled_object(name="a", maximum=5), scaled_object())
+    api.objects["a"]["metadata"]["labels"][ownership.SERVICE_LABEL] = "support-bot"
+    outcomes = run(api)
+    assert [bool(outcome.findings) for outcome in outcomes] == [True, False]
+    assert api.minimum() == 7
+
+
+class TestClock:
+    @pytest.mark.parametrize(("ahead_s", "floor"), [(0, 2), (200, 2), (7200, 7), (-7200, 7)])
+    def test_the_servers_date_decides_whether_to_lower(self, ahead_s: int, floor: int) -> None:
+        api = ApiDouble(scaled_object())
+        run(api)
+        vars(api.cluster()).pop("clock")
+        real = Instant.now()
+        ends = round((real - at(0)).total("seconds")) - 60
+        api.clock = lambda: Instant.now().subtract(seconds=ahead_s)
+        table = Timetable(HERE, (window(end_s=ends),))
+        outcomes = sync(
+            Run("local", table, ("support-bot",), api.cluster(), lambda: Instant.from_timestamp(int(real.timestamp())))
+        )
+        assert api.minimum() == floor
+        assert bool(outcomes[0].findings) == (floor == 7)
+
+
+class TestOutOfReach:
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            httpx2.ConnectError("[Errno 111] Connection refused"),
+            httpx2.ConnectTimeout("timed out"),
+            httpx2.ReadTimeout("timed out"),
+            httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"),
+            httpx2.RemoteProtocolError("Server disconnected"),
+            ssl.SSLError("bad handshake"),
+            httpx2.Response(401, json={"kind": "Status", "code": 401, "message": "Unauthorized"}),
+            httpx2.Response(403, json={"kind": "Status", "code": 403, "message": "forbidden"}),
+            httpx2.Response(404, text="404 page not found", headers={"Content-Type": "text/plain"}),
+            httpx2.Response(500, text="boom"),
+            httpx2.Response(503, json={"kind": "Status", "code": 503, "message": "etcd is away"}),
+            httpx2.Response(200, text="<html>a login page</html>"),
+            httpx2.Response(200, json=[]),
+            httpx2.Response(302, headers={"Location": "https://login.example"}),
+        ],
+    )
+    def test_names_the_address(self, answer: Any) -> None:
+        api = ApiDouble(scaled_object())
+        api.answers = [answer] * 3
+        with pytest.raises(OutOfReach, match=r"https://api.example:6443: out of reach: .+\. Nothing was changed\. .+"):
+            run(api)
+        assert api.patches == []
+
+    def test_a_hiccup_is_tried_again(self) -> None:
+        api = ApiDouble(scaled_object())
+        api.answers = [httpx2.ConnectError("refused"), httpx2.Response(503, text="starting")]
+        run(api)
+        assert api.minimum() == 7
+
+    def test_says_what_had_been_changed_before(self) -> None:
+        api = ApiDouble(scaled_object(name="a"), scaled_object(name="b"))
+        for name in ("a", "b"):
+            api.objects[name]["metadata"]["labels"][ownership.SERVICE_LABEL] = "support-bot"
+
+        def away() -> None:
+            api.answers = [httpx2.ConnectError("refused")] * 9
+
+        original = api._patch
+
+        def patch_once(*args: Any) -> httpx2.Response:
+            response = original(*args)
+            away()
+            return response
+
+        api._patch = patch_once  # type: ignore[assignment, method-assign]
+        with pytest.raises(OutOfReach, match="Before that, support-bot had been patched; the next run does the rest"):
+            run(api)
+
+    def test_an_address_that_is_none(self) -> None:
+        for address in ("nonsense", "http://127.0.0.1:1", "https://127.0.0.1:1", "http://[", "ftp://127.0.0.1"):
+            with pytest.raises(OutOfReach, match=re.escape(address)):
+                _list(address)
+
+
+def _list(address: str) -> None:
+    cluster = Cluster(config(address), "serving")
+    cluster.wire._sleep = lambda _: None
+    cluster.scaled_objects("local")
+
+
+class TestKubeconfig:
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("", "not a kubeconfig"),
+            ("{", "not a kubeconfig"),
+            ("a: b", "not a kubeconfig: it has no 'clusters'"),
+            ("clusters: []\ncontexts: []\nusers: []\n", "No current context"),
+            ("current-context: x\nclusters: []\ncontexts: []\n", "Context 'x' not found"),
+            ("current-context: x\nclusters: []\ncontexts: [{name: x, context: {cluster: y}}]\n", "it has no 'y'"),
+        ],
+    )
+    def test_unusable(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str) -> None:
+        from prescale.kubeconfig import choose
+
+        file = tmp_path / "config"
+        file.write_text(text)
+        monkeypatch.setenv("KUBECONFIG", str(file))
+        with pytest.raises(OutOfReach, match=why) as raised:
+            choose(None)
+        assert raised.value.address == str(file)
+
+    def test_the_context_of_the_platform_in_any_of_the_files(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from prescale.kubeconfig import choose
+
+        files = []
+        for name in ("one", "two"):
+            file = tmp_path / name
+            file.write_text(
+                f"clusters: [{{name: c, cluster: {{server: 'https://{name}'}}}}]\n"
+                f"contexts: [{{name: {name}, context: {{cluster: c, user: u}}}}]\n"
+                "users: [{name: u, user: {token: t}}]\n"
+            )
+            files.append(str(file))
+        monkeypatch.setenv("KUBECONFIG", ":".join(files))
+        assert choose("two").cluster.server == "https://two"
+        with pytest.raises(OutOfReach, match="'three' not found"):
+            choose("three")
+
+
+# --- killed, and several at once ---
+
+
+class Killed(BaseException):
+    """SIGKILL, as far as one process can tell."""
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6), st.sampled_from([0, 4 * HOUR]))
+def test_killed_before_or_after_any_write_the_next_run_is_right(kills: list[tuple[bool, bool]], last: int) -> None:
+    api = ApiDouble(scaled_object(minimum=0, baseline="0"))
+    original = api._patch
+
+    for before, raised in kills:
+
+        def killed(*args: Any, before: bool = before) -> httpx2.Response:
+            if not before:
+                original(*args)
+            raise Killed
+
+        api._patch = killed  # type: ignore[assignment, method-assign]
+        with suppress(Killed):
+            run(api, 0 if raised else 5 * HOUR)
+    api._patch = original  # type: ignore[method-assign]
+    run(api, last)
+    assert api.minimum() == (7 if last == 0 else 0)
+    assert (ownership.FORCE_ACTIVATION in api.objects["support-bot"]["metadata"]["annotations"]) == (last == 0)
+    assert (api.record() is None) == (last != 0)
+
+
+def test_eight_at_once_end_as_one() -> None:
+    api, alone = ApiDouble(scaled_object()), ApiDouble(scaled_object())
+    run(alone)
+    lock = threading.Lock()
+    original = api.handle
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        with lock:
+            return original(request)
+
+    api.handle = handle  # type: ignore[method-assign]
+    threads = [threading.Thread(target=run, args=(api,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (api.minimum(), api.record(), len(api.patches)) == (7, alone.record(), 1)
