@@ -1,0 +1,173 @@
+"""Rules of the house that no single test of a room can hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+# Each package and those of ours it may import. `stacks <- capacity <- infra | prescale <- cli`.
+MAY_IMPORT = {
+    "stacks": {"stacks"},
+    "capacity": {"stacks", "capacity"},
+    "infra": {"stacks", "capacity", "infra"},
+    "prescale": {"stacks", "capacity", "prescale"},
+    "sandbox": {"stacks", "sandbox"},
+    "cli": {"stacks", "capacity", "infra", "prescale", "sandbox", "cli"},
+}
+OURS = {*MAY_IMPORT, "tests", "docs", "templates"}
+SLOW = ("pulumi", "pulumi_kubernetes", "boto3", "rich", "lightkube", "jsonschema", "jinja2")
+
+MODULE_LINES = 250
+FUNCTION_LINES = 60
+
+
+def _modules(package: str) -> list[Path]:
+    return sorted((REPOSITORY / package).rglob("*.py"))
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """Top-level names of everything imported, in functions too."""
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").partition(".")[0] if node.level == 0 else path.relative_to(REPOSITORY).parts[0]
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_imports_point_one_way(package: str) -> None:
+    wrong = [
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for path in _modules(package)
+        for name in _imports(path)
+        if name in OURS - MAY_IMPORT[package]
+    ]
+    assert wrong == []
+
+
+def test_every_package_has_its_rule() -> None:
+    found = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")}
+    assert found <= OURS
+
+
+@pytest.mark.parametrize(
+    "module", ["cli.main", "cli.preview", "cli.review", "cli.schema", "cli.prescale", "cli.sandbox"]
+)
+def test_a_door_imports_nothing_slow(module: str) -> None:
+    """Cron runs the command line every few minutes; what a command needs it imports when it is called."""
+    if not (REPOSITORY / f"{module.replace('.', '/')}.py").is_file():
+        pytest.skip(f"{module} is not built yet")
+    program = f"import sys, {module}; print(*[name for name in {SLOW!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("package", ["stacks", "capacity"])
+def test_pure_packages_know_no_engine_and_no_cluster(package: str) -> None:
+    for path in _modules(package):
+        assert not {*SLOW} & {*_imports(path)}, path
+
+
+def test_no_module_of_the_program_hides_one_of_the_standard_library() -> None:
+    """Pulumi puts the program's folder at the head of `sys.path`."""
+    names = {path.stem for path in (REPOSITORY / "infra").glob("*.py")} - {"__init__", "__main__"}
+    names |= {path.parent.name for path in (REPOSITORY / "infra").glob("*/__init__.py")}
+    assert not names & sys.stdlib_module_names
+
+
+def _components() -> Iterator[tuple[Path, ast.Module, ast.ClassDef]]:
+    for path in _modules("infra"):
+        tree = _tree(path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and any("ComponentResource" in ast.unparse(base) for base in node.bases):
+                yield path, tree, node
+
+
+def test_components_name_their_type_and_register_their_outputs() -> None:
+    tokens = []
+    for path, tree, component in _components():
+        text = ast.unparse(component)
+        assert "self.register_outputs(" in text, f"{path.name}: {component.name}"
+        assert "super().__init__(TYPE, name, None, opts)" in text, f"{path.name}: {component.name}"
+        (token,) = [
+            node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and ast.unparse(node.targets[0]) == "TYPE"
+            and isinstance(node.value, ast.Constant)
+        ]
+        assert isinstance(token, str)
+        assert re.fullmatch(r"warmline:[a-z]+:[A-Z][A-Za-z]+", token)
+        assert token.rpartition(":")[2] == component.name
+        tokens.append(token)
+    assert len(tokens) >= 4
+    assert len(set(tokens)) == len(tokens)
+
+
+def test_components_leave_the_callers_options_to_the_caller() -> None:
+    """Merged, they would make the caller's parent and aliases the children's."""
+    for path in _modules("infra"):
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "merge":
+                pytest.fail(f"{path.name}:{node.lineno} merges resource options")
+    for path, _, component in _components():
+        for node in ast.walk(component):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("ResourceOptions"):
+                keywords = {item.arg: ast.unparse(item.value) for item in node.keywords}
+                assert keywords.get("parent") == "self", f"{path.name}:{node.lineno}"
+
+
+def test_a_custom_resource_has_one_builder() -> None:
+    users = {
+        path.name
+        for path in _modules("infra")
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.alias | ast.Attribute) and "CustomResource" in ast.unparse(node)
+    }
+    assert users == {"scaled_object.py"}
+
+
+def test_names_of_stacks_are_not_hard_coded() -> None:
+    """WARMLINE_STACKS_DIR may point elsewhere; only the loader knows where stacks are."""
+    for package in ("infra", "prescale", "cli", "capacity"):
+        for path in _modules(package):
+            for node in ast.walk(_tree(path)):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    assert not re.fullmatch(r"(\./)?stacks(/.*)?", node.value), f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_modules_and_functions_are_readable_at_a_sitting(package: str) -> None:
+    long = []
+    for path in _modules(package):
+        name = path.relative_to(REPOSITORY)
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        long += [f"{name}: {lines} lines"] if lines > MODULE_LINES else []
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                long += [f"{name}: {node.name} has {length} lines"] if length > FUNCTION_LINES else []
+    assert long == []
+
+
+def test_every_stack_refuses_default_providers_of_kubernetes() -> None:
+    """Without it a resource that lost its provider goes to whatever the kubeconfig names, silently."""
+    import yaml
+
+    files = sorted((REPOSITORY / "stacks").glob("Pulumi.*.yaml"))
+    assert files
+    for path in files:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))["config"]
+        assert "kubernetes" in config["pulumi:disable-default-providers"]
