@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from cli.main import warmline
+from prescale import cluster as clustering
+from prescale import sync as syncing
+from tests.cli.stack_folder import copied_stacks, edit
+from tests.core.api_double import ApiDouble
+from tests.core.cluster_double import scaled_object
+from tests.core.test_warmth import pod
+
+RAISED = "2027-10-29T14:00:00Z"
+
+
+@pytest.fixture
+def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = copied_stacks(tmp_path)
+    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
+    monkeypatch.delenv("WARMLINE_STACK", raising=False)
+    return root / "local"
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(warmline, ["prescale", *arguments, "-s", "local"])
+    assert "Traceback" not in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+@pytest.fixture
+def api(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> ApiDouble:
+    double = ApiDouble(scaled_object())
+    monkeypatch.setattr(clustering.Cluster, "of", lambda *_: double.cluster())
+    monkeypatch.setattr(syncing, "IN_FORCE_WITHIN_S", 0.02)
+    return double
+
+
+class TestPlan:
+    def test_the_numbers(self, stacks: Path) -> None:
+        event = json.loads(run("plan", "-o", "json").output)["events"][0]
+        assert {
+            key: event[key] for key in ("name", "floor", "raise_at", "start", "end", "in_flight", "lead_time_s")
+        } == {
+            "name": "diwali-sale",
+            "floor": 7,
+            "raise_at": "2027-10-29T14:00:00Z",
+            "start": "2027-10-29T14:30:00Z",
+            "end": "2027-10-29T19:00:00Z",
+            "in_flight": 208.26,
+            "lead_time_s": 300,
+        }
+        assert (event["replicas"], event["replicas_with_headroom"], event["ceiling"]) == (5.2065, 6.76845, 16)
+
+    def test_the_arithmetic_in_local_time_and_utc(self, stacks: Path) -> None:
+        text = run("plan").output
+        for piece in (
+            "26.7 rps x 7.8 s = 208.26 in flight; / 40 = 5.2065 replicas of load",
+            "x 1.3 (30 % headroom) = 6.76845 -> floor 7 (baseline 2, ceiling 16)",
+            "5.3 rps x 7.8 s = 41.34 in flight; / 40 = 1.0335 replicas of load; baseline 2",
+            "2027-10-29 19:30",
+            "2027-10-29 14:00Z",
+            "2027-10-30 00:30",
+            "Asia/Kolkata",
+            "19:30 weights 120 s -> 19:32 engine start 180 s -> 19:35 ready, with a margin 1500 s -> 20:00 start",
+        ):
+            assert piece in text
+
+    def test_yaml_is_the_same_data(self, stacks: Path) -> None:
+        at = ("--at", RAISED)
+        assert yaml.safe_load(run("plan", "-o", "yaml", *at).output) == json.loads(
+            run("plan", "-o", "json", *at).output
+        )
+
+    @pytest.mark.parametrize(
+        ("at", "state", "floor"),
+        [
+            ("2027-10-29 19:29", "planned", 2),
+            ("2027-10-29 19:30", "raised", 7),
+            ("2027-10-29T14:30:00Z", "running", 7),
+            ("2027-10-29T20:00:00+05:30", "running", 7),
+            ("2027-10-30 00:30", "over", 2),
+        ],
+    )
+    def test_at_another_time(self, stacks: Path, at: str, state: str, floor: int) -> None:
+        data = json.loads(run("plan", "-o", "json", "--at", at).output)
+        assert (data["events"][0]["state"], data["services"][0]["floor"]) == (state, floor)
+
+    def test_cancelled_is_shown_as_such(self, stacks: Path) -> None:
+        edit(stacks / "events.yaml", "    start:", "    cancelled: true\n    start:")
+        assert "cancelled" in run("plan").output
+        assert json.loads(run("plan", "-o", "json", "--at", RAISED).output)["services"][0]["floor"] == 2
+
+    def test_no_events(self, stacks: Path) -> None:
+        (stacks / "events.yaml").write_text("timezone: UTC\nevents: []\n")
+        result = run("plan")
+        assert (result.exit_code, "No events." in result.output) == (0, True)
+
+    @pytest.mark.parametrize("at", ["tomorrow", "2027-02-30 10:00", "20:00", "2027-10-29T14:30:00ZZ"])
+    def test_a_time_that_is_none(self, stacks: Path, at: str) -> None:
+        result = run("plan", "--at", at)
+        assert result.exit_code == 2
+        assert "Write 2027-10-29T14:30:00Z" in result.output
+
+    def test_a_time_in_a_gap(self, stacks: Path) -> None:
+        (stacks / "events.yaml").write_text("timezone: America/New_York\nevents: []\n")
+        assert "does not exist in America/New_York" in run("plan", "--at", "2026-03-08 02:30").output
+        assert "exists twice" in run("plan", "--at", "2026-11-01 01:30").output
+
+
+BAD = [
+    ("platform.yaml", "    gpus_per_replica: 1", "    gpus_per_replica: 1\n    colour: red", "colour", "Remove"),
+    ("platform.yaml", "    gpus_per_replica: 1", "    gpus_per_replica: 3", "gpus_per_replica", "Set 1"),
+    ("platform.yaml", "{min: 2, max: 16}", "{min: 17, max: 16}", "replicas.min", "Raise max"),
+    ("platform.yaml", '"3f2c9e1"', "3190217", "model.revision", "in quotes"),
+    ("events.yaml", "rps: 26.7", "rps: 267", "events[0].services.support-bot", "Raise replicas.max to 68"),
+    ("events.yaml", "end: 2027-10-30 00:30", "end: 2027-10-29 19:00", "events[0].end", "next date"),
+    ("events.yaml", "Asia/Kolkata", "IST", "timezone", "not the abbreviation"),
+    ("events.yaml", "ready_margin_s: 1500", "ready_margin_s: 1500\nready_margin_s: 60", "ready_margin_s", "Keep one"),
+]
+
+
+@pytest.mark.parametrize("command", [("plan",), ("sync",), ("sync", "--dry-run"), ("status",)])
+class TestBadInput:
+    @pytest.mark.parametrize("row", BAD, ids=[row[3] for row in BAD])
+    def test_says_where_and_what_to_do(
+        self, stacks: Path, command: tuple[str, ...], row: tuple[str, str, str, str, str]
+    ) -> None:
+        file, before, after, path, fix = row
+        edit(stacks / file, before, after)
+        result = run(*command)
+        assert result.exit_code == 2
+        fault = rf"{re.escape(file)}:\d+: \S*{re.escape(path)}: got .+, expected .+\. .*{re.escape(fix)}"
+        assert re.search(fault, result.output)
+
+    @pytest.mark.parametrize(
+        ("start", "word"), [("2026-03-08 02:30", "that exists in"), ("2026-11-01 01:30", "that exists once in")]
+    )
+    def test_daylight_saving(self, stacks: Path, command: tuple[str, ...], start: str, word: str) -> None:
+        edit(stacks / "events.yaml", "Asia/Kolkata", "America/New_York")
+        edit(stacks / "events.yaml", "2027-10-29 20:00", start)
+        result = run(*command)
+        assert result.exit_code == 2
+        assert f"events[0].start: got {start}, expected a time {word} America/New_York" in result.output
+
+    @pytest.mark.parametrize("text", [None, "", "# nothing\n", "timezone: Asia/Kolkata\nevents:\n  - name: a\n    st"])
+    def test_a_calendar_that_is_missing_empty_or_cut_short(
+        self, stacks: Path, command: tuple[str, ...], text: str | None
+    ) -> None:
+        (stacks / "events.yaml").unlink()
+        if text is not None:
+            (stacks / "events.yaml").write_text(text)
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "events.yaml" in result.output
+
+    def test_asks_no_cluster(self, api: ApiDouble, stacks: Path, command: tuple[str, ...]) -> None:
+        edit(stacks / "events.yaml", "Asia/Kolkata", "IST")
+        assert run(*command).exit_code == 2
+        assert api.requests == []
+
+
+class TestSync:
+    def test_before_the_raise_it_does_nothing(self, api: ApiDouble) -> None:
+        result = run("sync")
+        assert (result.exit_code, api.patches) == (0, [])
+        assert result.output == (
+            "support-bot: minReplicaCount stays 2 (the baseline); next 7 for diwali-sale at 2027-10-29 19:30 "
+            "Asia/Kolkata (14:00Z)\n"
+        )
+
+    def test_dry_run_shows_the_patch_and_sends_none(self, api: ApiDouble) -> None:
+        result = run("sync", "--dry-run", "--at", "2027-10-29 19:30")
+        assert (result.exit_code, api.patches) == (0, [])
+        assert "would be patched: 2 -> 7 (diwali-sale)" in result.output
+        assert '"spec": {"minReplicaCount": 7}' in result.output
+
+    def test_at_needs_dry_run(self, api: ApiDouble) -> None:
+        result = run("sync", "--at", RAISED)
+        assert (result.exit_code, api.requests) == (2, [])
+        assert "--dry-run" in result.output
+
+    def test_raises_an_event_that_is_on(self, api: ApiDouble, stacks: Path) -> None:
+        self.now(stacks)
+        result = run("sync", "-o", "json")
+        (service,) = json.loads(result.output)["services"]
+        assert (result.exit_code, api.minimum()) == (0, 7)
+        assert (service["was"], service["target"], service["patched"], service["events"]) == (
+            2,
+            7,
+            True,
+            ["diwali-sale"],
+        )
+        assert service["in_force_s"] is not None
+
+    def test_a_finding_exits_1(self, api: ApiDouble, stacks: Path) -> None:
+        self.now(stacks)
+        api.keda_works = False
+        result = run("sync")
+        assert result.exit_code == 1
+        assert "! the floor is not in force" in result.output
+
+    @staticmethod
+    def now(stacks: Path) -> None:
+        """The sale is on since long ago, and until long after."""
+        edit(stacks / "events.yaml", "2027-10-29 20:00", "2020-10-29 20:00")
+        edit(stacks / "events.yaml", "2027-10-30 00:30", "2190-10-30 00:30")
+
+
+class TestStatus:
+    def test_not_warm_says_what_is_missing_and_by_when(self, api: ApiDouble) -> None:
+        result = run("status", "--at", RAISED)
+        assert result.exit_code == 1
+        assert result.output.splitlines() == [
+            "support-bot: NOT warm; floor 7 (diwali-sale); HPA minReplicas 2, 0 Ready, 0 answering",
+            (
+                "! missing: HPA minReplicas is 2 of 7; 0 of 7 Ready; "
+                "ready by 2027-10-29 19:35 Asia/Kolkata (14:05Z), 25 min early for 20:00"
+            ),
+        ]
+
+    def test_warm(self, api: ApiDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+        from prescale import asking
+
+        api.pods = [pod(f"p{n}") for n in range(2)]
+        monkeypatch.setattr(asking, "asker", lambda *_: lambda pods: dict.fromkeys(state.name for state, _ in pods))
+        result = run("status", "-o", "json")
+        assert result.exit_code == 0
+        data: dict[str, Any] = json.loads(result.output)
+        assert (data["warm"], data["services"][0]["answering"]) == (True, 2)
+
+
+@pytest.mark.parametrize("command", [("sync",), ("status",), ("sync", "--dry-run")])
+class TestOutOfReach:
+    def test_nobody_at_the_address(
+        self, stacks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    ) -> None:
+        config = tmp_path / "config"
+        config.write_text(
+            "current-context: warmline-sandbox\n"
+            "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"
+            "contexts: [{name: warmline-sandbox, context: {cluster: c, user: u}}]\n"
+            "users: [{name: u, user: {token: t}}]\n"
+        )
+        monkeypatch.setenv("KUBECONFIG", str(config))
+        result = run(*command)
+        assert result.exit_code == 3
+        assert "https://127.0.0.1:1: out of reach:" in result.output
+        assert "Nothing was changed." in result.output
+
+    def test_no_kubeconfig(self, stacks: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]) -> None:
+        monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
+        result = run(*command)
+        assert result.exit_code == 3
+        assert "/nowhere/config: out of reach" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept_out"),
+    [
+        (["prescale", "plan", "-s", "local", "-o", "json"], {"lightkube", "rich", "pulumi", "httpx2"}),
+        (["prescale", "-h"], {"lightkube", "rich", "pulumi", "pydantic", "whenever"}),
+        (["prescale", "sync", "-s", "local"], {"rich", "pulumi", "jinja2", "jsonschema"}),
+    ],
+)
+def test_nothing_is_imported_before_it_is_needed(stacks: Path, arguments: list[str], kept_out: set[str]) -> None:
+    program = (
+        f"import sys; from cli.main import main; sys.argv[1:] = {arguments}\ntry: main()\nexcept SystemExit: pass\n"
+    )
+    program += "print('\\n' + ' '.join(sorted({name.split('.')[0] for name in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert kept_out & set(done.stdout.splitlines()[-1].split()) == set()
+
+
+@pytest.mark.parametrize("command", ["plan", "sync", "status"])
+def test_help_has_an_example_on_lines_of_its_own(command: str) -> None:
+    text = CliRunner().invoke(warmline, ["prescale", command, "--help"]).output
+    assert f"\n    warmline prescale {command} -s prod\n" in text

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from prescale import asking
+from prescale.asking import asker
+from prescale.timetable import Timetable
+from prescale.warmth import PodState, Sighting, Warmth, look, pod_states
+from stacks import ownership
+from stacks.loader import load_platform
+from tests.core.api_double import ApiDouble
+from tests.core.cluster_double import scaled_object
+from tests.core.stack_files import LOCAL
+from tests.core.test_decision import HERE, HOUR, at, window
+
+SERVICES = load_platform("local", LOCAL.parent).services
+
+
+def pod(
+    name: str, created_s: float = -900, *, ready: bool = True, gone: bool = False, phase: str = "Running"
+) -> dict[str, Any]:
+    created = at(created_s).format_iso()
+    return {
+        "metadata": {
+            "name": name,
+            "creationTimestamp": created,
+            "labels": {ownership.SERVICE_LABEL: "support-bot"},
+            **({"deletionTimestamp": created} if gone else {}),
+        },
+        "spec": {"containers": [{"ports": [{"name": "http", "containerPort": 8001}]}]},
+        "status": {
+            "phase": phase,
+            "podIP": "127.10.1.2",
+            "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+        },
+    }
+
+
+def judged(
+    pods: list[dict[str, Any]],
+    hpa_min: int | None = 7,
+    seconds: float = -600,
+    *,
+    silent: tuple[str, ...] = (),
+    at_s: float | None = None,
+    live: int = 7,
+    **window_args: Any,
+) -> Warmth:
+    def ask(asked: Any) -> dict[str, str | None]:
+        return {state.name: "HTTP 503" if state.name in silent else None for state, _ in asked}
+
+    minimums = {} if hpa_min is None else {"keda-hpa-support-bot": hpa_min}
+    sighting = Sighting([scaled_object(minimum=live)], minimums, pod_states(pods))
+    moment = at(seconds if at_s is None else at_s)
+    table = Timetable(HERE, (window(**window_args),))
+    (warmth,) = look(table, SERVICES, sighting, ask, at=moment, now=at(seconds))
+    return warmth
+
+
+def pods(ready: int, coming: int = 0, created_s: float = -900) -> list[dict[str, Any]]:
+    return [pod(f"r{n}") for n in range(ready)] + [pod(f"c{n}", created_s, ready=False) for n in range(coming)]
+
+
+def test_warm() -> None:
+    warmth = judged(pods(7))
+    assert (warmth.is_warm, warmth.floor, warmth.event, warmth.ready_by) == (True, 7, "sale", None)
+
+
+def test_pods_on_their_way_out_do_not_count() -> None:
+    leaving = [pod("x", gone=True), pod("y", phase="Failed"), pod("z", phase="Succeeded")]
+    assert judged(pods(6) + leaving).missing == ("6 of 7 Ready",)
+
+
+def test_a_ready_pod_that_does_not_answer_is_not_warm() -> None:
+    warmth = judged(pods(7), silent=("r3",))
+    assert warmth.missing == ("6 of 7 answering",)
+    assert warmth.notes == ("pod r3 is Ready and does not answer: HTTP 503",)
+    assert judged(pods(8), silent=("r3",)).is_warm, "seven of eight are enough"
+
+
+def test_the_floor_counts_where_it_is_in_force() -> None:
+    assert judged(pods(7), 2).missing == ("HPA minReplicas is 2 of 7",)
+    assert judged(pods(7), None).missing == ("no HPA",)
+
+
+class TestByWhen:
+    def test_pods_on_their_way_by_their_age(self) -> None:
+        warmth = judged(pods(2, 5, created_s=-700), seconds=-600)
+        assert (warmth.ready_by, warmth.late_s) == (at(-400), -400)
+
+    def test_pods_not_there_yet_from_now(self) -> None:
+        warmth = judged(pods(2), 2, seconds=-180)
+        assert (warmth.ready_by, warmth.late_s) == (at(120), 120)
+
+    def test_before_the_raise_from_the_raise(self) -> None:
+        warmth = judged(pods(2), 2, seconds=-2 * HOUR, at_s=0, live=2)
+        assert (warmth.floor, warmth.ready_by, warmth.late_s) == (7, at(-1500), -1500)
+
+    def test_overdue_pods_are_named(self) -> None:
+        warmth = judged(pods(6, 1, created_s=-901), seconds=-600)
+        assert warmth.notes == ("pod c0 is past its cold start of 300 s",)
+
+    def test_without_an_event_no_lateness(self) -> None:
+        warmth = judged(pods(1), 2, seconds=-2 * HOUR, live=2)
+        assert (warmth.floor, warmth.event, warmth.late_s) == (2, None, None)
+        assert warmth.ready_by == at(-2 * HOUR + 300)
+
+
+def test_a_floor_refused_for_its_ceiling_is_not_warm() -> None:
+    warmth = judged(pods(2), 2, live=2, floor=20)
+    assert (warmth.is_warm, warmth.floor) == (False, 20)
+    assert "refused" in warmth.notes[0]
+
+
+def test_no_object_at_all() -> None:
+    (warmth,) = look(Timetable(HERE, ()), SERVICES, Sighting([], {}, ()), lambda _: {}, at=at(0), now=at(0))
+    assert warmth.missing == ("no HPA", "0 of 2 Ready")
+
+
+# --- asking ---
+
+
+class Engine(BaseHTTPRequestHandler):
+    answer: tuple[int, bytes] = (200, b'{"choices": [{"text": "a"}]}')
+    seen: list[tuple[str, bytes]] = []  # noqa: RUF012 - one list for all requests, emptied by the fixture
+
+    def do_POST(self) -> None:
+        self.seen.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(self.answer[0])
+        self.end_headers()
+        self.wfile.write(self.answer[1])
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def engine() -> Iterator[Callable[[], PodState]]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Engine)
+    Engine.seen.clear()
+    Engine.answer = (200, b'{"choices": [{"text": "a"}]}')
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield lambda: PodState("p", "support-bot", "127.0.0.1", server.server_port, at(0), is_ready=True)
+    server.shutdown()
+    server.server_close()
+
+
+def test_asks_for_one_token(engine: Callable[[], PodState]) -> None:
+    ask = asker(ApiDouble().cluster(), "direct")
+    assert ask([(engine(), "support-8b")]) == {"p": None}
+    assert Engine.seen == [("/v1/completions", b'{"model":"support-8b","prompt":"Hello","max_tokens":1}')]
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ((503, b"loading"), "HTTP 503: loading"),
+        ((200, b"<html>"), "an answer that is not JSON"),
+        ((200, b"[]"), "an answer that is not JSON"),
+        ((200, b'{"choices": []}'), "an answer without a token"),
+    ],
+)
+def test_any_other_answer_is_none(engine: Callable[[], PodState], answer: tuple[int, bytes], why: str) -> None:
+    Engine.answer = answer
+    assert asker(ApiDouble().cluster(), "direct")([(engine(), "m")]) == {"p": why}
+
+
+def test_nobody_there_and_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    monkeypatch.setattr(asking, "TIMEOUT_S", 0.3)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        slow = PodState("slow", "s", "127.0.0.1", deaf.getsockname()[1], at(0), is_ready=True)
+        gone = PodState("gone", "s", "127.0.0.1", 1, at(0), is_ready=True)
+        answers = asker(ApiDouble().cluster(), "direct")([(slow, "m"), (gone, "m")])
+    assert answers["slow"] == "no answer within 0 s"
+    assert "refused" in (answers["gone"] or "")
+
+
+def test_the_api_servers_pod_proxy() -> None:
+    state = PodState("p", "s", "10.0.0.1", 8001, at(0), is_ready=True)
+    assert asking._url(state, "serving", "api") == "/api/v1/namespaces/serving/pods/p:8001/proxy/v1/completions"
+    assert (
+        asking._url(PodState("p", "s", "fd00::1", 80, at(0), is_ready=True), "n", "direct")
+        == "http://[fd00::1]:80/v1/completions"
+    )
