@@ -19,13 +19,23 @@ SHARED_MEMORY_GIB_PER_GPU = 2
 def requests(service: Service, pool: NodePool) -> dict[str, str]:
     """CPU, memory and GPUs: the share of the smallest node of the pool that holds whole replicas.
 
-    Returns: Kubernetes quantities; CPU in millicores, memory in MiB.
+    Returns: Kubernetes quantities, in the form the API server gives them back in.
     """
     gpus = service.gpus_per_replica
     shares = [_share(name, gpus, pool) for name in pool.instance_types if pool.gpus(name) % gpus == 0]
     cpu_m = min(share[0] for share in shares) * NODE_SHARE_PCT // 100
     memory_mib = min(share[1] for share in shares) * NODE_SHARE_PCT // 100
-    return {"cpu": f"{cpu_m}m", "memory": f"{memory_mib}Mi", GPU_RESOURCE: str(gpus)}
+    return {"cpu": _cpu(cpu_m), "memory": _memory(memory_mib), GPU_RESOURCE: str(gpus)}
+
+
+def _cpu(millicores: int) -> str:
+    """`6`, `4500m`."""
+    return f"{millicores}m" if millicores % 1000 else str(millicores // 1000)
+
+
+def _memory(mib: int) -> str:
+    """`48Gi`, `500Mi`."""
+    return f"{mib}Mi" if mib % 1024 else f"{mib // 1024}Gi"
 
 
 def _share(instance_type: str, gpus: int, pool: NodePool) -> tuple[int, int]:

@@ -79,6 +79,21 @@ def notes(stack: str, platform: Platform) -> list[str]:
     said = [f"`{owner}` owns minReplicaCount after creation. A changed baseline takes effect at its next run."]
     for name, service in platform.services.items():
         said += _service_notes(name, service)
+    return said + _pool_notes(platform)
+
+
+def _pool_notes(platform: Platform) -> list[str]:
+    """Where all ceilings of a pool and one rollout need more GPUs than the pool may have."""
+    said = []
+    for name, pool in platform.node_pools.items():
+        services = [service for service in platform.services.values() if service.node_pool == name]
+        most = pool.max_nodes * max(pool.gpus(kind) for kind in pool.instance_types)
+        ceilings = sum(service.replicas.max * service.gpus_per_replica for service in services)
+        surge = max((service.rollout.surge * service.gpus_per_replica for service in services), default=0)
+        if ceilings > most:
+            said.append(f"pool {name}: all ceilings together need {ceilings} GPUs, its nodes have at most {most}.")
+        elif ceilings + surge > most:
+            said.append(f"pool {name}: at the ceilings a rollout finds no GPU for its surge, and waits for one.")
     return said
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -51,6 +52,13 @@ def _containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
     return [*pod["containers"], *pod.get("initContainers", [])]
 
 
+def _quantity(text: str) -> Fraction:
+    for suffix, factor in (("m", Fraction(1, 1000)), ("Mi", Fraction(2**20)), ("Gi", Fraction(2**30))):
+        if text.endswith(suffix):
+            return int(text.removesuffix(suffix)) * factor
+    return Fraction(text)
+
+
 def no_schema_fault(world: World) -> None:
     assert schema_faults(world.rendered.objects) == []
 
@@ -66,8 +74,8 @@ def gpu_request_is_the_limit_and_fits_a_node(world: World) -> None:
             if known is None or have % service.gpus_per_replica:
                 continue
             replicas = have // service.gpus_per_replica
-            assert replicas * int(asked["cpu"].removesuffix("m")) < known.vcpus * 1000
-            assert replicas * int(asked["memory"].removesuffix("Mi")) < known.memory_gib * 1024
+            assert replicas * _quantity(asked["cpu"]) < known.vcpus
+            assert replicas * _quantity(asked["memory"]) < known.memory_gib * 2**30
 
 
 def grace_outlasts_pre_stop_and_the_longest_stream(world: World) -> None:
