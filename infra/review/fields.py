@@ -27,19 +27,24 @@ class FieldChange:
 
 
 def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChange]:
-    """Every leaf that differs, in the order of its path."""
+    """Every leaf that differs, in the order of its path. What is new or gone is told leaf by leaf too."""
+    if before is ABSENT and _has_parts(after, path):
+        before = type(after)()
+    if after is ABSENT and _has_parts(before, path):
+        after = type(before)()
     if isinstance(before, dict) and isinstance(after, dict):
         for key in sorted(before.keys() | after.keys()):
             inner = f"{path}.{key}" if path else str(key)
             yield from field_changes(before.get(key, ABSENT), after.get(key, ABSENT), inner)
     elif isinstance(before, list) and isinstance(after, list) and before != after:
         yield from _list_changes(before, after, path)
-    elif isinstance(before, dict | list) and after is ABSENT:
-        yield from field_changes(before, type(before)(), path) if before else [FieldChange(path, before, after)]
-    elif isinstance(after, dict | list) and before is ABSENT:
-        yield from field_changes(type(after)(), after, path) if after else [FieldChange(path, before, after)]
     elif before != after or type(before) is not type(after):
         yield FieldChange(path, before, after)
+
+
+def _has_parts(value: Any, path: str) -> bool:
+    """Whether leaves of `value` can be named: empty ones have none, and items of a plain list have no names."""
+    return bool(value) and (isinstance(value, dict) or (isinstance(value, list) and _keyed(value, path) is not None))
 
 
 def _list_changes(before: list[Any], after: list[Any], path: str) -> Iterator[FieldChange]:

@@ -11,7 +11,7 @@ import pytest
 
 from infra.render import render
 from infra.review.comparison import Comparison, compare
-from infra.review.fields import FieldChange
+from infra.review.fields import ABSENT, FieldChange, field_changes
 from infra.review.markdown import LIMIT, Incomplete, document, incomplete_document
 from infra.review.redaction import MASK, shown
 from tests.components.specs import platform, service_data
@@ -126,6 +126,32 @@ def test_another_cluster_is_a_finding(base: Objects) -> None:
     provider["inputs"]["context"] = "prod"
     (finding,) = compare(base, moved).findings
     assert finding.startswith("Provider cluster changes")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        ({}, {"a": {"b": 1, "c": {}}}, [("a.b", ABSENT, 1), ("a.c", ABSENT, {})]),
+        ({"a": [1]}, {}, [("a", [1], ABSENT)]),
+        ({"a": []}, {"a": [{"name": "x", "v": 1}]}, [("a[x].name", ABSENT, "x"), ("a[x].v", ABSENT, 1)]),
+        ({"a": [{"v": 1}]}, {"a": [{"v": 2}]}, [("a[0].v", 1, 2)]),
+        ({"a": 1}, {"a": True}, [("a", 1, True)]),
+        ({"a": None}, {}, [("a", None, ABSENT)]),
+        ({"a": {"b": 1}}, {"a": [1]}, [("a", {"b": 1}, [1])]),
+        (
+            {"a": [{"name": "x"}, {"name": "y"}]},
+            {"a": [{"name": "y"}, {"name": "x"}]},
+            [("a (order)", ["x", "y"], ["y", "x"])],
+        ),
+        (
+            {"x.args": ["--a=1", "--b"]},
+            {"x.args": ["--b", "--a=1"]},
+            [("x.args (order)", ["--a", "--b"], ["--b", "--a"])],
+        ),
+    ],
+)
+def test_field_changes(before: Any, after: Any, changes: list[tuple[str, Any, Any]]) -> None:
+    assert list(field_changes(before, after)) == [FieldChange(*change) for change in changes]
 
 
 def test_containers_and_flags_are_told_by_name(base: Objects) -> None:
