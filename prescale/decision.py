@@ -139,8 +139,7 @@ def _activation(
     """
     is_needed = bool(claims.events) and (not baseline or observed.idle_replicas is not None)
     if is_needed:
-        is_there = observed.annotations.get(ownership.FORCE_ACTIVATION) == "true"
-        return ("keep" if before.activated else None) if is_there else "set"
+        return ("keep" if before.activated else None) if observed.is_activated else "set"
     if before.activated:
         return "remove" if may_lower else "keep"
     return None

@@ -11,6 +11,9 @@ from stacks import ownership
 # Source: KEDA 2.21, apis/keda/v1alpha1/scaledobject_types.go (the HPA's default maximum).
 DEFAULT_MAX_REPLICAS = 100
 
+# What Go's strconv.ParseBool reads as false; KEDA parses its annotations with it.
+FALSE = {"0", "f", "F", "FALSE", "false", "False"}
+
 Writer = Literal["prescale", "builder", "person"]
 
 
@@ -41,11 +44,19 @@ class Observed:
     def paused(self) -> str | None:
         """The annotation that pauses the object, as `name: value`, if one does."""
         for name in (ownership.PAUSED_REPLICAS, ownership.PAUSED):
-            value = self.annotations.get(name)
-            # Any value but "false" pauses, also one that is no boolean.
-            if value is not None and (name == ownership.PAUSED_REPLICAS or value != "false"):
-                return f"{name}: {value}"
+            if self._is_on(name) or (name == ownership.PAUSED_REPLICAS and name in self.annotations):
+                return f"{name}: {self.annotations[name]}"
         return None
+
+    @property
+    def is_activated(self) -> bool:
+        """Whether force-activation is on, by whomever."""
+        return self._is_on(ownership.FORCE_ACTIVATION)
+
+    def _is_on(self, name: str) -> bool:
+        # KEDA takes any text that is no boolean for true.
+        value = self.annotations.get(name)
+        return value is not None and value not in FALSE
 
 
 def observe(scaled_object: Mapping[str, Any]) -> Observed:

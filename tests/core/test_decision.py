@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from whenever import Instant
 
@@ -279,6 +279,12 @@ class TestZero:
         target, _ = run(target, [window()], 4 * HOUR)
         assert target["metadata"]["annotations"][ownership.FORCE_ACTIVATION] == "true"
 
+    def test_activation_as_go_reads_it(self) -> None:
+        theirs = {ownership.FORCE_ACTIVATION: "True"}
+        decision = run(scaled_object(minimum=0, baseline="0", annotations=theirs), [window()])[1]
+        assert decision.patch
+        assert ownership.FORCE_ACTIVATION not in decision.patch["metadata"]["annotations"]
+
     def test_absent_minimum_is_zero(self) -> None:
         assert run(scaled_object(minimum=None, baseline="0"), [])[1].patch is None
 
@@ -317,7 +323,8 @@ class TestNotInForce:
         assert not run(scaled_object(annotations=annotations), [])[1].findings
 
     def test_paused_false_is_not_paused(self) -> None:
-        assert not run(scaled_object(annotations={ownership.PAUSED: "false"}), [window()])[1].findings
+        for text in ("false", "False", "0"):
+            assert not run(scaled_object(annotations={ownership.PAUSED: text}), [window()])[1].findings
 
     def test_idle(self) -> None:
         target, decision = run(scaled_object(idle=0), [window()])
@@ -415,7 +422,9 @@ def test_never_lower_than_an_active_event_that_fits(start: dict[str, Any], befor
 def test_missed_runs_change_nothing_in_the_end(
     start: dict[str, Any], before: list[Any], windows: list[Window], moments: list[int]
 ) -> None:
-    """With the calendar as it is, and nobody else at work, only the last moment counts."""
+    """With the calendar as it is, a certain baseline and nobody else at work, only the last moment counts."""
+    assume(start["metadata"]["annotations"].get(ownership.BASELINE_ANNOTATION, "").isdigit())
+    assume(all(w.floor <= start["spec"]["maxReplicaCount"] for w in windows))
     target = play(start, before)
     target, _ = run(target, windows, min(moments))
     every, last = target, target
