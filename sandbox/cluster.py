@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection
 
 from lightkube import Client
+from lightkube.resources.apiextensions_v1 import CustomResourceDefinition
 from lightkube.resources.apiregistration_v1 import APIService
 from lightkube.resources.core_v1 import Node
 
@@ -26,6 +27,25 @@ def wait_for_metrics_api(client: Client, patience_s: float = 60.0) -> None:
         if time.monotonic() > until:
             said = f"{available.reason}: {available.message}" if available else "nothing said yet"
             raise SandboxError(f"APIService {name} was not available after {patience_s:.0f} s ({said}).")
+        time.sleep(_POLL_S)
+
+
+def wait_for_definitions(client: Client, patience_s: float = 30.0) -> None:
+    """Until every custom resource that is installed is served: KEDA's programs end themselves when theirs are not."""
+    until = time.monotonic() + patience_s
+    while True:
+        missing = [
+            str(definition.metadata and definition.metadata.name)
+            for definition in client.list(CustomResourceDefinition)
+            if not any(
+                one.type == "Established" and one.status == "True"
+                for one in (definition.status and definition.status.conditions) or []
+            )
+        ]
+        if not missing:
+            return
+        if time.monotonic() > until:
+            raise SandboxError(f"custom resources not served after {patience_s:.0f} s: {', '.join(missing)}.")
         time.sleep(_POLL_S)
 
 

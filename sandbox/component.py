@@ -14,5 +14,5 @@ class Component:
     argv: tuple[str, ...]
     ports: tuple[int, ...]
     health: str
-    ready_s: float = 60.0
+    ready_s: float = 180.0  # five is usual; a machine that builds at the same time is slower
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sandbox import keda, kubernetes, prometheus
 from sandbox.certificates import make as make_certificates
-from sandbox.cluster import wait_for_metrics_api, wait_for_nodes
+from sandbox.cluster import wait_for_definitions, wait_for_metrics_api, wait_for_nodes
 from sandbox.component import Component
 from sandbox.health import wait_well
 from sandbox.kubeconfigs import client, write_all
@@ -71,6 +71,7 @@ def start(
     api = client(layout.kubeconfig)
     keda.create_namespace(api)
     keda.install_definitions(api, tools["keda-crds"])
+    wait_for_definitions(api)
     prometheus.allow_reading(api)
     prometheus.write_configuration(layout, settings)
     waiting += [launch(build(layout, settings)) for build in (keda.operator, keda.webhooks, keda.adapter)]
