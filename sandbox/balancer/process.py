@@ -12,6 +12,7 @@ from pathlib import Path
 from sandbox.balancer.config import BalancerPorts, bootstrap_text, write_files
 from sandbox.balancer.endpoints import ServiceEndpoints
 from sandbox.parent_death import die_with_parent
+from sandbox.priority import go_first
 
 _STOP_S = 3.0
 
@@ -48,7 +49,7 @@ async def running_envoy(
             *("--log-level", "warning"),
             stdout=output,
             stderr=output,
-            preexec_fn=partial(die_with_parent, os.getpid()),
+            preexec_fn=partial(_before_envoy, os.getpid()),
             env={**os.environ, "TZ": "UTC"},
         )
     try:
@@ -56,6 +57,11 @@ async def running_envoy(
         yield process
     finally:
         await _stop(process)
+
+
+def _before_envoy(parent_pid: int) -> None:
+    die_with_parent(parent_pid)
+    go_first()
 
 
 async def _listening(process: asyncio.subprocess.Process, port: int, log: Path) -> None:

@@ -13,6 +13,7 @@ from sandbox.engine.arguments import EngineArguments
 from sandbox.engine.service import EngineService, Generation, RequestRefusedError, refusal
 from sandbox.engine.timing import EngineTiming
 from sandbox.engine.wire import error, parse_head, response
+from sandbox.priority import go_first
 
 _COMPLETIONS = {"/v1/completions": False, "/v1/chat/completions": True}
 
@@ -148,6 +149,7 @@ async def serve(arguments: EngineArguments, timing: EngineTiming, pod_ip: str) -
         pass
     else:
         return 0
+    go_first()
     service = EngineService(arguments, timing)
     connections: set[Connection] = set()
     host, port = bind_address(arguments, pod_ip)

@@ -14,6 +14,7 @@ from sandbox.kubelet.status import ContainerView
 from sandbox.kubelet.world import PodWorld
 
 _EVENT_EVERY_S = 30.0
+"""The same failure is told again only after this."""
 
 
 class ContainerProbes:
@@ -60,14 +61,15 @@ class ContainerProbes:
         return False
 
     async def _loop(self, kind: str, probe: Probe, is_enough: Callable[[Verdict], bool]) -> Verdict:
-        times, streak, said_s = times_of(probe), ProbeStreak(), -_EVENT_EVERY_S
+        times, streak = times_of(probe), ProbeStreak()
+        said_s: dict[str, float] = {}
         await asyncio.sleep(self._begun_s + times.initial_delay_s - time.monotonic())
         while True:
             asked_s = time.monotonic()
             answer = await ask(probe, self._container, self._world.pod_ip, times.timeout_s)
             streak = streak.after(is_success=answer.is_success)
-            if not answer.is_success and asked_s - said_s >= _EVENT_EVERY_S:
-                said_s = asked_s
+            if not answer.is_success and asked_s - said_s.get(answer.message, -_EVENT_EVERY_S) >= _EVENT_EVERY_S:
+                said_s[answer.message] = asked_s
                 self._world.record("Warning", "Unhealthy", f"{kind} probe failed: {answer.message}")
             verdict = streak.verdict(times)
             if is_enough(verdict):

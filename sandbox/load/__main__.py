@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from sandbox.load.play import MAX_LATENESS_P99_S, run
+from sandbox.priority import go_first
 
 
 def _phase(text: str) -> tuple[float, float]:
@@ -29,6 +30,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, help="JSONL, one record for each request")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(argv)
+    go_first()
     try:
         played = run(
             given.schedule,

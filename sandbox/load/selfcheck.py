@@ -25,6 +25,7 @@ from sandbox.load.process_use import use_of
 from sandbox.load.record import percentile
 from sandbox.load.rig import MODEL, Rig, engine_samples, histogram_percentile_s, rig
 from sandbox.load.schedule import phases_from
+from sandbox.priority import go_first
 
 SALE_RPS, SALE_ENGINES = 26.7, 7
 MAX_ADDED_TTFT_S = 0.02
@@ -142,6 +143,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="Markdown page to write")
     given = parser.parse_args(argv)
+    go_first()
     findings = asyncio.run(_both(given.seconds, given.seed))
     command = shlex.join(["python", "-m", "sandbox.load.selfcheck", *argv])
     text = report(findings, given.seed, command)
