@@ -7,27 +7,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.exits import FINDING
-from cli.options import output_option, stack_option
+from cli.options import examples, output_option, stack_option
 from cli.output import emit, table
 
 if TYPE_CHECKING:
     from infra.overview import ObjectLine
 
 
-@click.command()
+@click.command(epilog=examples("warmline preview -s local", "warmline preview -s local -o yaml | kubectl diff -f -"))
 @stack_option
 @output_option("table", "yaml", "json")
 @click.pass_context
 def preview(ctx: click.Context, stack: str, output: str) -> None:
-    r"""Show what `pulumi up` would create, offline and without an engine.
+    """Show what `pulumi up` would create, offline and without an engine.
 
     Every object is checked against the vendored schemas of Kubernetes and KEDA; a fault ends with 1. `-o yaml`
     prints the objects as they would be applied, `-o json` everything, the platform with all defaults filled in too.
-
-    \b
-    Example:
-      warmline preview -s local
-      warmline preview -s local -o yaml | kubectl diff -f -
     """
     from infra.checks import checked_platform
     from infra.manifests import manifests, schema_faults

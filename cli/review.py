@@ -5,23 +5,23 @@ from __future__ import annotations
 import click
 
 from cli.exits import FINDING
-from cli.options import stack_option
+from cli.options import examples, stack_option
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "warmline review -s local --against main", 'warmline review -s local --against HEAD~1 >> "$GITHUB_STEP_SUMMARY"'
+    )
+)
 @stack_option
 @click.option("--against", required=True, metavar="REF", help="The revision to compare the working tree with.")
 @click.pass_context
 def review(ctx: click.Context, stack: str, against: str) -> None:
-    r"""Compare the working tree's objects with another revision's, as Markdown.
+    """Compare the working tree's objects with another revision's, as Markdown.
 
-    Both revisions are rendered by their own code, offline. Ends with 1 if a change is a risk (a serving object
+    Both revisions are rendered by their own code, offline and without the environment's credentials. It runs that
+    code, so review what you would run. Ends with 1 if a change is a risk (a serving object
     replaced or removed, a ceiling or baseline lowered) or if a side did not render; the text says which.
-
-    \b
-    Example:
-      warmline review -s local --against main
-      warmline review -s local --against HEAD~1 >> "$GITHUB_STEP_SUMMARY"
     """
     from infra.review.judgement import review_stack
 

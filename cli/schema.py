@@ -8,6 +8,7 @@ from typing import Any
 import click
 from pydantic.json_schema import GenerateJsonSchema
 
+from cli.options import examples
 from stacks.events import CalendarSpec
 from stacks.spec import Platform, Spec
 
@@ -17,16 +18,14 @@ FILES = {"platform": "warmline.schema.json", "events": "warmline-events.schema.j
 _MODELS: dict[str, type[Spec]] = {"platform": Platform, "events": CalendarSpec}
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "warmline schema platform > warmline.schema.json", "warmline schema events > warmline-events.schema.json"
+    )
+)
 @click.argument("which", type=click.Choice(tuple(FILES)))
 def schema(which: str) -> None:
-    r"""Print the JSON schema of platform.yaml or events.yaml.
-
-    \b
-    Example:
-      warmline schema platform > warmline.schema.json
-      warmline schema events > warmline-events.schema.json
-    """
+    """Print the JSON schema of platform.yaml or events.yaml."""
     click.echo(schema_text(which), nl=False)
 
 

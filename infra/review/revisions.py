@@ -19,6 +19,10 @@ from stacks.loader import PLATFORM_FILE, stacks_root
 RENDER_TIMEOUT_S = 120
 """A render takes seconds; on a busy machine it may take a few times as long."""
 
+HANDED_ON = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "VIRTUAL_ENV"}
+"""All that a render gets of the environment: it runs another revision's code, which has no use for credentials, and
+`PYTHONPATH` would put other code before it."""
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -95,7 +99,7 @@ def render_in(tree: Tree, stack: str) -> list[dict[str, Any]]:
     if not (tree.folder / "infra" / "render.py").is_file():
         # Python would go on to the installed package, which is another revision's.
         raise NotRendered("this revision has no infra/render.py")
-    environment = {name: text for name, text in os.environ.items() if name not in {"PYTHONPATH", "PYTHONSAFEPATH"}}
+    environment = {name: text for name, text in os.environ.items() if name in HANDED_ON}
     environment |= {"WARMLINE_STACKS_DIR": str(tree.stacks), "PULUMI_ERROR_OUTPUT_STRING": "1"}
     command = [sys.executable, "-m", "infra.render", "-s", stack]
     try:

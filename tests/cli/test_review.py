@@ -78,12 +78,16 @@ def test_a_revision_that_does_not_render_is_incomplete(repository: Path) -> None
     assert "Traceback" not in result.output
 
 
-def test_code_that_fails_is_incomplete_and_no_traceback(repository: Path) -> None:
-    edit(repository / "infra" / "scaled_object.py", "POLLING_S = 5", "POLLING_S = five")
+def test_code_that_fails_is_incomplete_and_gets_no_credentials(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULUMI_ACCESS_TOKEN", "hunter2")
+    code = 'POLLING_S = __import__("os").environ["PULUMI_ACCESS_TOKEN"]'
+    edit(repository / "infra" / "scaled_object.py", "POLLING_S = 5", code)
     result = _review()
     assert result.exit_code == 1
     assert "`working tree` did not render" in result.stdout
-    assert "NameError: name 'five' is not defined" in result.stdout
+    assert "KeyError: 'PULUMI_ACCESS_TOKEN'" in result.stdout
     assert "Traceback" not in result.output
 
 
