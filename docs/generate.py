@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import click
+from click.testing import CliRunner
 from pydantic.fields import FieldInfo
 
 from cli.main import warmline
@@ -113,6 +114,11 @@ def main() -> None:
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
         sys.stdout.write(f"docs/reference/{name}\n")
+    for name, what in (("warmline.schema.json", "platform"), ("warmline-events.schema.json", "events")):
+        (REFERENCE.parent.parent / name).write_text(
+            CliRunner().invoke(warmline, ["schema", what]).stdout, encoding="utf-8"
+        )
+        sys.stdout.write(f"{name}\n")
 
 
 if __name__ == "__main__":

@@ -88,7 +88,10 @@ class Model(Spec):
 
 
 class Engine(Spec):
-    """The serving engine. `args` are further flags of the engine as `name: value`; those Warmline sets are refused."""
+    """The serving engine. `args` are further flags of the engine as `name: value`; those Warmline sets are refused.
+
+    An empty text is a bare switch (`enable-prefix-caching: ""`).
+    """
 
     kind: Literal["vllm"]
     version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$")]

@@ -88,7 +88,8 @@ def _kept_slo(played: Played) -> Expectation:
         f"{got.ttft_p95_ms:.0f} ms and {got.tpot_p95_ms:.1f} ms over {got.requests} requests; "
         f"{got.kept_pct:.1f} % kept both, {got.failed} failed"
     )
-    met = got.ttft_p95_ms <= slo.ttft_p95_ms and got.tpot_p95_ms <= slo.tpot_p95_ms and got.failed == 0
+    limits = (float(slo.ttft_p95_ms), float(slo.tpot_p95_ms))  # without requests the p95 is NaN, which no Decimal bears
+    met = got.ttft_p95_ms <= limits[0] and got.tpot_p95_ms <= limits[1] and got.failed == 0
     return Expectation(what, seen, met)
 
 

@@ -33,7 +33,13 @@ class Dumper(yaml.SafeDumper):
     """YAML with exact numbers."""
 
 
-Dumper.add_representer(Decimal, lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:float", str(value)))
+def _number(dumper: Dumper, value: Decimal) -> yaml.ScalarNode:
+    # Under the other tag PyYAML would quote the text, and a quoted number is text to the loader.
+    text = f"{value:f}"
+    return dumper.represent_scalar(f"tag:yaml.org,2002:{'float' if '.' in text else 'int'}", text)
+
+
+Dumper.add_representer(Decimal, _number)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,61 @@
+"""A rehearsal is the stack itself, with its durations divided and its event moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from whenever import Instant
+
+from sandbox.sale.play import Course, Stage
+from sandbox.sale.rehearsal import Rehearsal, rehearse
+from sandbox.sale.script import script
+from stacks.loader import load_calendar_spec, load_stack
+
+START, END = Instant.from_utc(2027, 3, 1, 12, 0, 5), Instant.from_utc(2027, 3, 1, 12, 2)
+
+
+@pytest.fixture
+def rehearsal(tmp_path: Path) -> Rehearsal:
+    return rehearse(load_stack("local"), load_calendar_spec("local"), tmp_path / "stacks", 20, "http://127.0.0.1:9191")
+
+
+def test_every_duration_is_divided_and_nothing_else_changes(rehearsal: Rehearsal) -> None:
+    real, played = load_stack("local").platform, load_stack("local", rehearsal.root).platform
+    service, was = played.services["support-bot"], real.services["support-bot"]
+    assert (service.cold_start.total_s, was.cold_start.total_s) == (15, 300)
+    assert (service.scale_down.window_s, service.scale_down.period_s) == (30, 3)
+    assert rehearsal.margin_s == 75
+    assert played.prometheus.url == "http://127.0.0.1:9191"
+    same = was.model_copy(update={"cold_start": service.cold_start, "scale_down": service.scale_down})
+    assert service == same
+
+
+def test_a_rehearsed_stack_loads_with_an_empty_calendar_until_its_event_is_scheduled(rehearsal: Rehearsal) -> None:
+    assert load_stack("local", rehearsal.root).calendar.events == ()
+    rehearsal.schedule(START, END)
+    (event,) = load_stack("local", rehearsal.root).calendar.events
+    assert (event.name, event.start.to_instant(), event.end.to_instant()) == ("diwali-sale", START, END)
+    assert event.demands["support-bot"] == load_stack("local").calendar.events[0].demands["support-bot"]
+
+
+def test_a_scale_that_does_not_divide_a_duration_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cold_start.weights_s: got 120 s, expected a multiple of the time scale 7"):
+        rehearse(load_stack("local"), load_calendar_spec("local"), tmp_path / "stacks", 7, "http://127.0.0.1:1")
+
+
+def test_the_real_stack_is_left_as_it_is(tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in Path("stacks/local").rglob("*") if path.is_file()}
+    rehearse(load_stack("local"), load_calendar_spec("local"), tmp_path / "stacks", 20, "http://127.0.0.1:1")
+    assert {path: path.read_bytes() for path in Path("stacks/local").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("grain_s", [1, 60])
+def test_the_raise_falls_on_the_grain_and_leaves_time_to_write_the_calendar(rehearsal: Rehearsal, grain_s: int) -> None:
+    played = script(rehearsal.platform, rehearsal.calendar, 20)
+    stage = Stage(rehearsal, played, None, None, "", Path(), 1, "")  # type: ignore[arg-type]
+    course = Course.after(1_900_000_001.4, stage, grain_s=grain_s)
+    assert course.raise_at % grain_s == 0
+    assert 7 <= course.raise_at - 1_900_000_001.4 <= 8 + grain_s
+    assert course.start - course.raise_at == 90
+    assert course.end - course.start == played.window_s
