@@ -1,0 +1,274 @@
+"""`warmline prescale sync` on a real API server with a real KEDA: what the HPA and the Deployment make of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import pytest
+from lightkube import ApiError, Client
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.autoscaling_v2 import HorizontalPodAutoscaler
+from lightkube.resources.core_v1 import Namespace
+from lightkube.types import PatchType
+from whenever import Instant
+
+from sandbox import control_plane
+from sandbox.kubeconfigs import client as client_for
+from sandbox.layout import Layout, free_ports
+from stacks import ownership
+from tests.cli.stack_folder import copied_stacks
+
+pytestmark = pytest.mark.sandbox
+
+ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
+T = TypeVar("T")
+NAME, HPA, SPACE = "support-bot", "keda-hpa-support-bot", "serving"
+
+
+def within(patience_s: float, what: Callable[[], T | None]) -> T:
+    """The first thing `what` gives that is true."""
+    until = time.monotonic() + patience_s
+    while not (found := what()):
+        assert time.monotonic() < until, f"not within {patience_s} s"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Layout]:
+    directory = tmp_path_factory.mktemp("sandbox")
+    yield control_plane.up((), print, directory, prometheus_port=free_ports(1)[0], with_pulumi=False)
+    control_plane.down(print, directory)
+
+
+@pytest.fixture(scope="module")
+def api(layout: Layout) -> Client:
+    client = client_for(layout.kubeconfig)
+    client.create(Namespace(metadata=ObjectMeta(name=SPACE)))
+    return client
+
+
+class Stage:
+    """One service on the cluster, and a calendar whose sale is on."""
+
+    def __init__(self, api: Client, stacks: Path, kubeconfig: Path) -> None:
+        self.api = api
+        self.calendar = stacks / "local" / "events.yaml"
+        # pytest-randomly and coverage leave nothing here that a run would read.
+        self.environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "WARMLINE_STACKS_DIR": str(stacks)}
+        self.event()
+
+    def build(self, minimum: int = 2, maximum: int = 16) -> None:
+        """Apply the object as Pulumi does, server-side."""
+        trigger = {
+            "serverAddress": "http://127.0.0.1:1",
+            "query": "none",
+            "threshold": "40",
+            "ignoreNullValues": "false",
+        }
+        applied = ScaledObject(
+            metadata=ObjectMeta(
+                name=NAME,
+                namespace=SPACE,
+                labels={ownership.STACK_LABEL: "local", ownership.SERVICE_LABEL: NAME},
+                annotations={ownership.BASELINE_ANNOTATION: str(minimum)},
+            ),
+            spec={
+                "scaleTargetRef": {"name": NAME},
+                "minReplicaCount": minimum,
+                "maxReplicaCount": maximum,
+                "pollingInterval": 1,
+                "triggers": [{"type": "prometheus", "metadata": trigger}],
+            },
+        )
+        self.api.apply(applied, field_manager="pulumi-kubernetes-1", force=True)
+
+    def event(self, *, cancelled: bool = False, rps: str = "26.7") -> None:
+        start, end = Instant.now().subtract(minutes=5), Instant.now().add(hours=2)
+        times = [moment.to_tz("UTC").to_plain().round("second").format_iso() for moment in (start, end)]
+        self.calendar.write_text(
+            f"timezone: UTC\nevents:\n  - name: sale\n    start: {times[0]}\n    end: {times[1]}\n"
+            f"    cancelled: {str(cancelled).lower()}\n"
+            f"    services:\n      support-bot: {{rps: {rps}, request_duration_s: 7.8}}\n"
+        )
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        argv = [sys.executable, "-c", "from cli.main import main; main()", "prescale", *options, "-s", "local"]
+        return subprocess.Popen(argv, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def sync(self) -> dict[str, Any]:
+        process = self.start("sync", "-o", "json")
+        text = process.communicate(timeout=60)[0]
+        assert process.returncode == 0, text
+        service: dict[str, Any] = json.loads(text)["services"][0]
+        return service
+
+    def person(self, minimum: int) -> None:
+        patch = {"spec": {"minReplicaCount": minimum}}
+        self.api.patch(
+            ScaledObject, NAME, patch, namespace=SPACE, patch_type=PatchType.MERGE, field_manager="kubectl-patch"
+        )
+
+    def minimum(self) -> int:
+        found: int = self.api.get(ScaledObject, NAME, namespace=SPACE)["spec"]["minReplicaCount"]
+        return found
+
+    def annotations(self) -> dict[str, str]:
+        found: dict[str, str] = self.api.get(ScaledObject, NAME, namespace=SPACE)["metadata"]["annotations"]
+        return found
+
+    def in_force(self) -> int | None:
+        try:
+            hpa = self.api.get(HorizontalPodAutoscaler, HPA, namespace=SPACE)
+        except ApiError as error:
+            if error.status.code == 404:
+                return None
+            raise
+        return hpa.spec.minReplicas if hpa.spec else None
+
+    def replicas(self) -> int:
+        spec = self.api.get(Deployment, NAME, namespace=SPACE).spec
+        return (spec.replicas if spec else 0) or 0
+
+
+@pytest.fixture
+def stage(api: Client, layout: Layout, tmp_path: Path) -> Iterator[Stage]:
+    labels = {"app": NAME}
+    container = {"name": "engine", "image": "none"}
+    pods = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": labels}, "template": pods}
+    api.create(cast("Deployment", Deployment.from_dict({"metadata": {"name": NAME, "namespace": SPACE}, "spec": spec})))
+    made = Stage(api, copied_stacks(tmp_path), layout.kubeconfig)
+    made.build()
+    within(20, lambda: made.in_force() == 2)
+    yield made
+    api.delete(ScaledObject, NAME, namespace=SPACE)
+    api.delete(Deployment, NAME, namespace=SPACE)
+    within(20, lambda: made.in_force() is None and not _is_there(api))
+
+
+def _is_there(api: Client) -> bool:
+    return any(item["metadata"]["name"] == NAME for item in api.list(ScaledObject, namespace=SPACE))
+
+
+def test_in_force_on_the_hpa_within_five_seconds_and_on_the_deployment_after(stage: Stage) -> None:
+    service = stage.sync()
+    assert (service["was"], service["target"], stage.in_force()) == (2, 7, 7)
+    assert service["in_force_s"] < 5
+    within(30, lambda: stage.replicas() == 7)
+
+
+def test_let_go_when_it_is_cancelled(stage: Stage) -> None:
+    stage.sync()
+    stage.event(cancelled=True)
+    assert stage.sync()["target"] == 2
+    assert ownership.FLOOR_ANNOTATION not in stage.annotations()
+    within(10, lambda: stage.in_force() == 2)
+
+
+def test_twice_is_once(stage: Stage) -> None:
+    stage.sync()
+    before = stage.api.get(ScaledObject, NAME, namespace=SPACE)["metadata"]["resourceVersion"]
+    again = stage.sync()
+    assert (again["patch"], again["findings"]) == (None, [])
+    assert stage.minimum() == 7
+    assert stage.api.get(ScaledObject, NAME, namespace=SPACE)["metadata"]["generation"] == 2, before
+
+
+def test_four_at_once_end_as_one(stage: Stage) -> None:
+    runs = [stage.start("sync", "-o", "json") for _ in range(4)]
+    outputs = [run.communicate(timeout=90)[0] for run in runs]
+    assert [run.returncode for run in runs] == [0] * 4, outputs
+    assert stage.minimum() == 7
+    assert sum(json.loads(text)["services"][0]["patched"] for text in outputs) == 1
+
+
+def test_killed_anywhere_the_next_run_is_right(stage: Stage) -> None:
+    dice = random.Random(7)  # noqa: S311 - where to kill, the same each time
+    for cancelled, floor in ((False, 7), (True, 2), (False, 7)):
+        stage.event(cancelled=cancelled)
+        for _ in range(3):
+            run = stage.start("sync")
+            time.sleep(dice.uniform(0.1, 1.2))
+            run.send_signal(signal.SIGKILL)
+            run.communicate()
+        stage.sync()
+        assert stage.minimum() == floor
+        assert stage.annotations()[ownership.BASELINE_ANNOTATION] == "2"
+
+
+def test_a_floor_from_no_replicas_and_no_metric_series(stage: Stage) -> None:
+    stage.api.delete(ScaledObject, NAME, namespace=SPACE)
+    within(20, lambda: stage.in_force() is None)
+    stage.api.patch(Deployment, NAME, {"spec": {"replicas": 0}}, namespace=SPACE)
+    stage.build(minimum=0)
+    within(20, lambda: stage.in_force() == 1)
+    time.sleep(3)
+    assert stage.replicas() == 0
+    stage.sync()
+    assert stage.annotations()[ownership.FORCE_ACTIVATION] == "true"
+    within(30, lambda: stage.replicas() == 7)
+    stage.event(cancelled=True)
+    stage.sync()
+    assert stage.minimum() == 0
+    assert ownership.FORCE_ACTIVATION not in stage.annotations()
+
+
+def test_a_persons_higher_value_is_kept_and_said(stage: Stage) -> None:
+    stage.sync()
+    stage.person(9)
+    service = stage.sync()
+    assert (stage.minimum(), service["target"]) == (9, 9)
+    assert "a person's 9 is kept" in service["notes"][0]
+
+
+def test_a_persons_lower_value_is_raised_again(stage: Stage) -> None:
+    stage.sync()
+    stage.person(3)
+    assert "somebody lowered 7 to 3" in stage.sync()["notes"][0]
+    assert stage.minimum() == 7
+
+
+def test_the_builders_new_baseline_takes_effect_and_the_floor_stays(stage: Stage) -> None:
+    stage.event(cancelled=True)
+    for baseline in (3, 2):
+        applied = {"metadata": {"annotations": {ownership.BASELINE_ANNOTATION: str(baseline)}}}
+        stage.api.patch(
+            ScaledObject,
+            NAME,
+            applied,
+            namespace=SPACE,
+            patch_type=PatchType.MERGE,
+            field_manager="pulumi-kubernetes-1",
+        )
+        stage.sync()
+        assert stage.minimum() == baseline
+
+
+def test_a_ceiling_below_the_floor_is_refused(stage: Stage) -> None:
+    stage.build(maximum=5)
+    run = stage.start("sync")
+    text = run.communicate(timeout=60)[0]
+    assert (run.returncode, stage.minimum()) == (1, 2)
+    assert "a floor of 7 was refused, it is above the live ceiling of 5" in text
+
+
+def test_too_slow_a_floor_is_a_finding(stage: Stage) -> None:
+    """A paused object has no HPA: the floor is written down and not in force."""
+    patch = {"metadata": {"annotations": {ownership.PAUSED: "true"}}}
+    stage.api.patch(ScaledObject, NAME, patch, namespace=SPACE, patch_type=PatchType.MERGE)
+    run = stage.start("sync")
+    text = run.communicate(timeout=60)[0]
+    assert run.returncode == 1
+    assert "KEDA is paused" in text
