@@ -94,3 +94,12 @@ def _link_tools(layout: Layout, tools: Mapping[str, Path]) -> None:
             and name != "pulumi-resource-kubernetes"
         ):
             (layout.bin / name).symlink_to(path)
+    pulumi = layout.bin / "pulumi"
+    if pulumi.is_symlink():
+        # Pulumi follows links to itself, and warns when its language host is not where that leads.
+        program = pulumi.resolve()
+        pulumi.unlink()
+        try:
+            pulumi.hardlink_to(program)
+        except OSError:  # another file system
+            shutil.copy(program, pulumi)
