@@ -14,6 +14,7 @@ from lightkube import AsyncClient
 
 from sandbox.kubelet.double import KubeletDouble
 from sandbox.kubelet.settings import KubeletSettings, settings_from
+from sandbox.priority import go_first
 
 
 async def serve(settings: KubeletSettings, directory: Path) -> int:
@@ -50,6 +51,7 @@ def main(argv: list[str]) -> int:
     settings = replace(settings, times=replace(settings.times, **said))
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+    go_first()
     return asyncio.run(serve(settings, given.dir.resolve()))
 
 

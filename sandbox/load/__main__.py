@@ -8,7 +8,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from sandbox.load.play import MAX_LATENESS_P99_S, run
+from sandbox.load.play import DEFAULT_OUTPUT_TOKENS, DEFAULT_PROMPT_TOKENS, MAX_LATENESS_P99_S, run
+from sandbox.load.schedule import aiperf_trace, arrivals_s, phases_from
 from sandbox.priority import go_first
 
 
@@ -24,14 +25,21 @@ def main(argv: list[str]) -> int:
     """Play, print the summary; exit 1 if the generator itself was late, 2 on bad input."""
     parser = argparse.ArgumentParser(prog="python -m sandbox.load", allow_abbrev=False)
     parser.add_argument("schedule", nargs="+", type=_phase, metavar="SECONDS:RPS")
-    parser.add_argument("--url", required=True, help="loopback address of the balancer or of one engine")
-    parser.add_argument("--model", required=True, help="served model name")
+    parser.add_argument("--url", default="", help="loopback address of the balancer or of one engine")
+    parser.add_argument("--model", default="", help="served model name")
     parser.add_argument("--host-header", default="", help="<service>.<namespace>, what the balancer routes by")
     parser.add_argument("--out", type=Path, help="JSONL, one record for each request")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--trace", type=Path, help="write the schedule as AIPerf's trace to this file and send nothing")
     given = parser.parse_args(argv)
-    go_first()
+    if not given.trace and not (given.url and given.model):
+        parser.error("--url and --model are needed, or --trace")
     try:
+        if given.trace:
+            arrivals = arrivals_s(phases_from(given.schedule), given.seed)
+            given.trace.write_text(aiperf_trace(arrivals, DEFAULT_PROMPT_TOKENS, DEFAULT_OUTPUT_TOKENS))
+            return 0
+        go_first()
         played = run(
             given.schedule,
             given.url,

@@ -17,6 +17,7 @@ from sandbox.load.record import LoadSummary, RequestRecord, percentile, summary_
 from sandbox.load.schedule import Phase, arrivals_s, length_s, phases_from, rate_at
 from sandbox.load.stream import StreamClient, completion_request
 
+DEFAULT_PROMPT_TOKENS, DEFAULT_OUTPUT_TOKENS = 1000, 400
 MAX_LATENESS_P99_S = 0.05
 """A run whose p99 of sent minus scheduled is above this was not open loop and proves nothing."""
 
@@ -30,8 +31,8 @@ class Target:
     path: str
     host_header: str
     model: str
-    prompt_tokens: int = 1000
-    output_tokens: int = 400
+    prompt_tokens: int = DEFAULT_PROMPT_TOKENS
+    output_tokens: int = DEFAULT_OUTPUT_TOKENS
     timeout_s: float = 300.0
 
 

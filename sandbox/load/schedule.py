@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,6 +54,21 @@ def arrivals_s(phases: Sequence[Phase], seed: int) -> list[float]:
         owed -= (end_s - now_s) * phase.rps
         begin_s = end_s
     return times
+
+
+def aiperf_trace(arrivals: Sequence[float], prompt_tokens: int, output_tokens: int) -> str:
+    """The same arrivals as AIPerf's fixed-schedule trace (`--custom-dataset-type mooncake-trace`), times in ms."""
+    lines = (
+        json.dumps(
+            {
+                "timestamp": round(due_s * 1000),
+                "text_input": f"{index:06d} " + "abc " * (prompt_tokens - 1),
+                "output_length": output_tokens,
+            }
+        )
+        for index, due_s in enumerate(arrivals)
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def rate_at(phases: Sequence[Phase], elapsed_s: float) -> float:

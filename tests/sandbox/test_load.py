@@ -50,6 +50,16 @@ def test_a_poisson_process_in_each_phase() -> None:
             assert statistics.stdev(gaps) / statistics.mean(gaps) == pytest.approx(1.0, abs=0.1)
 
 
+def test_the_same_arrivals_as_a_trace_for_aiperf(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    assert main(["--trace", str(file), "--seed", "3", "10:5"]) == 0
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    expected = arrivals_s(phases_from([(10, 5)]), 3)
+    assert [line["timestamp"] / 1000 for line in lines] == pytest.approx(expected, abs=1e-3)
+    assert {len(line["text_input"].split()) for line in lines} == {1000}
+    assert {line["output_length"] for line in lines} == {400}
+
+
 @pytest.mark.parametrize("schedule", [[], [(0, 5)], [(-1, 5)], [(10, -1)], [(1e6, 1e3)]])
 def test_an_impossible_schedule_is_refused(schedule: list[tuple[float, float]]) -> None:
     with pytest.raises(ValueError, match="expected"):
