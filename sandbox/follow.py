@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-import httpx2
 from lightkube import AsyncClient
 from lightkube.core.resource import NamespacedResourceG
 from lightkube.resources.core_v1 import Node, Pod, Service
@@ -35,8 +34,8 @@ class Followed(Generic[Kind]):
         while True:
             try:
                 await self._list_and_watch()
-            except httpx2.HTTPError as failure:
-                _LOG.warning("%s: %s; lists again in %.1f s", self._kind.__name__, failure, self._retry_s)
+            except Exception as failure:  # noqa: BLE001 -- also a line cut in the middle; whatever it is, list again
+                _LOG.warning("%s: %r; lists again in %.1f s", self._kind.__name__, failure, self._retry_s)
             await asyncio.sleep(self._retry_s)
             self._retry_s = min(_LAST_RETRY_S, self._retry_s * 2)
 

@@ -14,7 +14,7 @@ from sandbox.follow import Followed
 from sandbox.kubelet.address import NoAddressError, next_address
 from sandbox.kubelet.cluster import EventRecorder, StatusWriter, delete_pod
 from sandbox.kubelet.disk import NodeDisk
-from sandbox.kubelet.pod_life import PodLife
+from sandbox.kubelet.pod_life import PodLife, is_deleted
 from sandbox.kubelet.process import ChildRegister
 from sandbox.kubelet.settings import KubeletSettings
 from sandbox.kubelet.status import clock_text, pod_status
@@ -46,6 +46,7 @@ class KubeletDouble:
         self._register = ChildRegister(directory / "children.json")
         self._lives: dict[str, PodLife] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._over: set[str] = set()
         self._disks: dict[str, NodeDisk] = {}
         self._addresses: dict[str, dict[str, str]] = {}
         self._last_address: dict[str, str] = {}
@@ -80,6 +81,8 @@ class KubeletDouble:
                 self._look_at(uid, pod)
 
     def _look_at(self, uid: str, pod: Pod | None) -> None:
+        if pod is None:
+            self._over.discard(uid)
         life = self._lives.get(uid)
         node = self._node_of(pod) if pod is not None else None
         if uid in self._tasks and (pod is None or node is None):
@@ -87,8 +90,10 @@ class KubeletDouble:
             self._tasks[uid].cancel()
         elif life is not None and pod is not None:
             life.observe(pod)
-        elif pod is not None and node is not None and uid not in self._tasks and not _has_ended(pod):
-            task = asyncio.get_running_loop().create_task(self._live(uid, pod, node))
+        elif pod is not None and node is not None and uid not in self._over | set(self._tasks) and not _has_ended(pod):
+            # A pod first seen on its way out has nothing here that could end.
+            work = delete_pod(self._client, pod) if is_deleted(pod) else self._live(uid, pod, node)
+            task = asyncio.get_running_loop().create_task(work)
             self._tasks[uid] = task
             task.add_done_callback(lambda done: self._forget(uid, done))
 
@@ -97,6 +102,9 @@ class KubeletDouble:
         self._lives.pop(uid, None)
         for addresses in self._addresses.values():
             addresses.pop(uid, None)
+        if not task.cancelled() and uid in self._pods.objects:
+            # A finalizer may keep the object; its life is over all the same.
+            self._over.add(uid)
         if not task.cancelled() and (failure := task.exception()):
             _LOG.error("pod %s: %r", uid, failure, exc_info=failure)
 
@@ -160,8 +168,7 @@ class KubeletDouble:
 
 def _has_ended(pod: Pod) -> bool:
     """Succeeded and failed pods need nothing more until someone deletes them."""
-    is_deleted = pod.metadata is not None and pod.metadata.deletionTimestamp is not None
-    return not is_deleted and pod.status is not None and pod.status.phase in ("Succeeded", "Failed")
+    return not is_deleted(pod) and pod.status is not None and pod.status.phase in ("Succeeded", "Failed")
 
 
 def _outside_conditions(pod: Pod) -> dict[str, str]:

@@ -30,13 +30,13 @@ class PodLife:
         self._lives = [ContainerLife(container, view, world, policy) for container, view in views]
         self._deletion_seen = asyncio.Event()
         self._seen_s = 0.0
-        if _is_deleted(world.pod):
+        if is_deleted(world.pod):
             self.observe(world.pod)
 
     def observe(self, pod: Pod) -> None:
         """The API server shows a newer version of the pod."""
         self.world.pod = pod
-        if _is_deleted(pod) and not self._deletion_seen.is_set():
+        if is_deleted(pod) and not self._deletion_seen.is_set():
             self._seen_s = time.monotonic()
             self._deletion_seen.set()
 
@@ -98,7 +98,8 @@ class PodLife:
         world.record("Normal", "WeightsLoaded", said)
 
 
-def _is_deleted(pod: Pod) -> bool:
+def is_deleted(pod: Pod) -> bool:
+    """Whether the pod is on its way out."""
     return pod.metadata is not None and pod.metadata.deletionTimestamp is not None
 
 
