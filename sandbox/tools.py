@@ -121,7 +121,7 @@ TOOLS: tuple[Tool, ...] = (
         "4.25.0",  # of pulumi-kubernetes on PyPI: the engine warns when the two differ
         "pulumi-kubernetes",
         ".",
-        306,
+        167,
         8,
         (f"-X {_PROVIDER}/pkg/version.Version=4.25.0",),
         embeds=(f"{_PROVIDER}:cmd/pulumi-resource-kubernetes",),
