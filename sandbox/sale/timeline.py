@@ -111,13 +111,23 @@ class Watch:
     def _load(self) -> float | None:
         if self.query is None:
             return None
-        url = f"{self.prometheus_url}/api/v1/query?" + urllib.parse.urlencode({"query": self.query})
         try:
-            with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - loopback http
-                result: list[Any] = json.load(answer)["data"]["result"]
+            result = ask_prometheus(self.prometheus_url, self.query)
         except (OSError, ValueError, KeyError):
             return None
         return float(result[0]["value"][1]) if result else None
+
+
+def ask_prometheus(url: str, query: str) -> list[Any]:
+    """The series of an instant query; empty for none.
+
+    Raises:
+        OSError, ValueError, KeyError: it is away, or its answer is none.
+    """
+    address = f"{url}/api/v1/query?" + urllib.parse.urlencode({"query": query})
+    with urllib.request.urlopen(address, timeout=2) as answer:  # noqa: S310 - loopback http
+        series: list[Any] = json.load(answer)["data"]["result"]
+        return series
 
 
 def _ready_since(pod: Pod) -> float | None:

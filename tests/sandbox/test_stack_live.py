@@ -1,0 +1,205 @@
+"""Stack local, rehearsed, on the real engine: what `pulumi up` makes, leaves alone, and takes away again."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from lightkube import Client
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.resources.autoscaling_v2 import HorizontalPodAutoscaler
+from lightkube.resources.core_v1 import Pod
+from lightkube.types import PatchType
+from whenever import Instant
+
+from infra.render import render
+from sandbox import control_plane, for_stack
+from sandbox.kubeconfigs import client as client_for
+from sandbox.layout import free_ports
+from sandbox.load import run as play_load
+from sandbox.places import REPOSITORY
+from sandbox.sale.commands import Commands, Ran
+from sandbox.sale.demo import pulumi_up, scaler_query
+from sandbox.sale.rehearsal import Rehearsal, rehearse
+from sandbox.sale.timeline import ask_prometheus
+from stacks import ownership
+from stacks.loader import load_calendar_spec, load_stack
+
+pytestmark = pytest.mark.sandbox
+
+ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
+T = TypeVar("T")
+FACTOR = 60
+NAME, SPACE = "support-bot", "serving"
+
+
+def within(patience_s: float, what: Callable[[], T | None]) -> T:
+    """The first thing `what` gives that is true."""
+    until = time.monotonic() + patience_s
+    while not (found := what()):
+        assert time.monotonic() < until, f"not within {patience_s} s"
+        time.sleep(0.2)
+    return found
+
+
+@dataclass
+class Stage:
+    """A sandbox with the rehearsed stack built on it."""
+
+    rehearsal: Rehearsal
+    commands: Commands
+    api: Client
+    directory: Path
+
+    def pulumi(self, *arguments: str) -> Ran:
+        argv = ["pulumi", *arguments, "-s", "local", "--non-interactive", "--color", "never"]
+        return self.commands.run(argv, timeout_s=300)
+
+    def scaled_object(self) -> dict[str, Any]:
+        return dict(self.api.get(ScaledObject, NAME, namespace=SPACE))
+
+    def minimum(self) -> int:
+        return int(self.scaled_object()["spec"]["minReplicaCount"])
+
+    def ready(self) -> int:
+        pods = self.api.list(Pod, namespace=SPACE, labels={ownership.SERVICE_LABEL: NAME})
+        return sum(
+            any(one.type == "Ready" and one.status == "True" for one in (pod.status.conditions or []))
+            for pod in pods
+            if pod.status
+        )
+
+    def asked(self, query: str) -> list[Any]:
+        return ask_prometheus(self.rehearsal.platform.prometheus.url, query)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    folder = tmp_path_factory.mktemp("stack")
+    directory = folder / "sandbox"
+    url = f"http://127.0.0.1:{free_ports(1)[0]}"
+    rehearsal = rehearse(load_stack("local"), load_calendar_spec("local"), folder / "stacks", FACTOR, url)
+    try:
+        layout = for_stack.up(rehearsal.platform, print, directory, time_scale=FACTOR)
+        own = {"WARMLINE_STACKS_DIR": str(rehearsal.root), "WARMLINE_SANDBOX_DIR": str(directory)}
+        path = f"{control_plane.bin_directory(directory)}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, **for_stack.environment(directory), **own, "PATH": path}
+        commands = Commands(REPOSITORY, environment)
+        commands.must("pulumi up", pulumi_up(commands))
+        yield Stage(rehearsal, commands, client_for(layout.kubeconfig), directory)
+    finally:
+        control_plane.down(print, directory)
+
+
+def test_up_makes_the_objects_that_preview_shows(stage: Stage) -> None:
+    exported = stage.pulumi("stack", "export")
+    made = {
+        one["urn"]: {key: value for key, value in one["inputs"].items() if not key.startswith("__")}
+        for one in json.loads(exported.stdout)["deployment"]["resources"]
+        if one["custom"] and one["type"].startswith("kubernetes:")
+    }
+    shown = {one.urn: one.inputs for one in render("local", stage.rehearsal.platform).objects if one.custom}
+    shown = {urn: inputs for urn, inputs in shown.items() if "kind" in inputs}
+    assert shown
+    assert made == shown
+
+
+def test_a_second_preview_has_nothing_to_do(stage: Stage) -> None:
+    ran = stage.pulumi("preview", "--expect-no-changes")
+    assert ran.exit_code == 0, ran.stdout + ran.stderr
+
+
+def test_the_baseline_is_ready_and_answers_through_the_balancer(stage: Stage) -> None:
+    within(60, lambda: stage.ready() == 2)
+    url = for_stack.balancer_url(stage.directory)
+    played = play_load([(5, 4.0)], url, "support-8b", None, host_header=f"{NAME}.{SPACE}")
+    assert played.records
+    assert not played.summary.errors
+
+
+def test_the_scaler_query_is_one_series_and_a_wrong_label_leaves_keda_blind(stage: Stage) -> None:
+    query = scaler_query(stage.commands, SPACE, NAME)
+    assert len(within(30, lambda: stage.asked(query))) == 1
+    within(30, lambda: condition(stage, "Ready") == "True")
+    wrong = query.replace("model_name=", "model=")
+    assert wrong != query
+    assert stage.asked(wrong) == []
+    try:
+        set_query(stage, wrong)
+        within(60, lambda: failing(stage))
+    finally:
+        set_query(stage, query)
+    within(60, lambda: not failing(stage))
+
+
+def test_a_floor_survives_up_up_with_refresh_and_refresh(stage: Stage) -> None:
+    now = int(time.time())
+    stage.rehearsal.schedule(*(instant(now + seconds) for seconds in (10, 600)))
+    try:
+        synced = stage.commands.warmline("prescale", "sync", "-s", "local")
+        assert synced.exit_code == 0, synced.stdout + synced.stderr
+        assert stage.minimum() == 7
+        for arguments in (
+            ("up", "--yes", "--skip-preview"),
+            ("refresh", "--yes", "--skip-preview"),
+            ("up", "--refresh", "--yes", "--skip-preview"),
+        ):
+            ran = stage.pulumi(*arguments)
+            assert ran.exit_code == 0, ran.stdout + ran.stderr
+            assert stage.minimum() == 7, arguments
+        hpa = stage.api.get(HorizontalPodAutoscaler, f"keda-hpa-{NAME}", namespace=SPACE)
+        assert hpa.spec is not None
+        assert hpa.spec.minReplicas == 7
+    finally:
+        stage.rehearsal.schedule(*(instant(now - seconds) for seconds in (600, 10)))
+        over = stage.commands.warmline("prescale", "sync", "-s", "local")
+    assert over.exit_code == 0, over.stdout + over.stderr
+    assert stage.minimum() == 2
+
+
+def test_a_faulty_stack_fails_up_with_its_faults_and_without_a_traceback(stage: Stage) -> None:
+    path = stage.rehearsal.root / "local" / "platform.yaml"
+    text = path.read_text()
+    try:
+        path.write_text(text.replace("owner:", "ownr:"))
+        ran = stage.pulumi("up", "--yes", "--skip-preview")
+    finally:
+        path.write_text(text)
+    said = ran.stdout + ran.stderr
+    assert ran.exit_code != 0
+    assert "unknown field ownr" in said
+    assert "Traceback" not in said
+
+
+def test_destroy_takes_everything_away(stage: Stage) -> None:
+    ran = stage.pulumi("destroy", "--yes", "--skip-preview")
+    assert ran.exit_code == 0, ran.stdout + ran.stderr
+    within(60, lambda: not list(stage.api.list(Pod, namespace=SPACE)))
+    left = json.loads(stage.pulumi("stack", "export").stdout)["deployment"].get("resources") or []
+    assert [one["urn"] for one in left if one["type"] != "pulumi:pulumi:Stack"] == []
+
+
+def condition(stage: Stage, kind: str) -> str | None:
+    conditions = (stage.scaled_object().get("status") or {}).get("conditions") or []
+    return next((one["status"] for one in conditions if one["type"] == kind), None)
+
+
+def failing(stage: Stage) -> bool:
+    health = (stage.scaled_object().get("status") or {}).get("health") or {}
+    return any(one.get("status") == "Failing" for one in health.values())
+
+
+def set_query(stage: Stage, query: str) -> None:
+    triggers = stage.scaled_object()["spec"]["triggers"]
+    triggers[0]["metadata"]["query"] = query
+    stage.api.patch(ScaledObject, NAME, {"spec": {"triggers": triggers}}, namespace=SPACE, patch_type=PatchType.MERGE)
+
+
+def instant(unix: float) -> Instant:
+    return Instant.from_timestamp(int(unix))
