@@ -1,0 +1,212 @@
+"""Two plans of one stack compared: what becomes of each event's floor and times, and what of it is a risk. Pure.
+
+A plan is what `prescale plan -o json` prints. Each may come from another revision's code, so only that form is read,
+and nothing is reckoned anew: a change of the reckoning itself shows like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from whenever import Instant
+
+FLOOR_INPUTS = ("rps", "request_duration_s", "in_flight_per_replica", "headroom_pct")
+TIME_INPUTS = ("lead_time_s", "margin_s")
+
+Kind = Literal["added", "removed", "cancelled", "reinstated", "moved", "changed"]
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One event for one service, as a plan has it. `gpus_per_replica` is None where no object says it."""
+
+    event: str
+    service: str
+    is_cancelled: bool
+    floor: int
+    baseline: int
+    raise_at: Instant
+    start: Instant
+    end: Instant
+    zone: str
+    inputs: Mapping[str, Number]
+    gpus_per_replica: int | None = None
+
+    @property
+    def gpus_at_floor(self) -> int | None:
+        return None if self.gpus_per_replica is None else self.floor * self.gpus_per_replica
+
+    @property
+    def in_force(self) -> int:
+        """Replicas that are there while it is active, whatever else is."""
+        return max(self.floor, self.baseline)
+
+    def is_over(self, now: Instant) -> bool:
+        return self.end <= now
+
+    def is_active(self, now: Instant) -> bool:
+        return not self.is_cancelled and self.raise_at <= now < self.end
+
+
+Plan = Mapping[tuple[str, str], Planned]
+"""By event and service."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One number the floor or the raise time was reckoned from."""
+
+    name: str
+    before: Number
+    after: Number
+
+
+@dataclass(frozen=True)
+class EventChange:
+    """One event for one service that is not the same in both. `by_code`: no number changed that would explain it."""
+
+    kind: Kind
+    before: Planned | None
+    after: Planned | None
+    causes: tuple[Cause, ...] = ()
+    by_code: bool = False
+
+    @property
+    def sides(self) -> tuple[Planned, ...]:
+        """Before and after, as far as it is there."""
+        return tuple(side for side in (self.before, self.after) if side is not None)
+
+
+@dataclass(frozen=True)
+class PlanChange:
+    """`events` in order of time, those that are over last. A finding is what may leave an event short of replicas."""
+
+    events: tuple[EventChange, ...]
+    findings: tuple[str, ...]
+
+
+def read(printed: Any, gpus_per_replica: Mapping[str, int]) -> Plan:
+    """The plan that was `printed`, with the GPUs of each service's replica.
+
+    Raises:
+        ValueError: it is not a plan.
+    """
+    try:
+        planned = [_planned(item, gpus_per_replica) for item in printed["events"]]
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"not a plan: {error!r}") from None
+    return {(item.event, item.service): item for item in planned}
+
+
+def compare(before: Plan, after: Plan, now: Instant) -> PlanChange:
+    """What becomes of the events `before` once those `after` are planned.
+
+    Args:
+        now: what is over by then is told where it was added or removed, and is never a finding.
+    """
+    changes: list[EventChange] = []
+    findings: list[tuple[Instant, str]] = []
+    for key in sorted(before.keys() | after.keys()):
+        was, becomes = before.get(key), after.get(key)
+        change = _change(was, becomes, now)
+        changes += [change] if change else []
+        if was is not None:
+            findings += [(was.raise_at, text) for text in _findings(was, becomes, now)]
+    return PlanChange(
+        tuple(sorted(changes, key=lambda change: _order(change, now))), tuple(text for _, text in sorted(findings))
+    )
+
+
+def _order(change: EventChange, now: Instant) -> tuple[bool, Instant]:
+    return all(side.is_over(now) for side in change.sides), min(side.raise_at for side in change.sides)
+
+
+def _planned(item: Any, gpus_per_replica: Mapping[str, int]) -> Planned:
+    zone = _text(item["timezone"] or "UTC")
+    moments = [Instant.parse_iso(_text(item[name])) for name in ("raise_at", "start", "end")]
+    for moment in moments:
+        moment.to_tz(zone)  # it will be printed in it
+    service = _text(item["service"])
+    return Planned(
+        event=_text(item["name"]),
+        service=service,
+        is_cancelled=item["state"] == "cancelled",
+        floor=_replicas(item["floor"]),
+        baseline=_replicas(item["baseline"]),
+        raise_at=moments[0],
+        start=moments[1],
+        end=moments[2],
+        zone=zone,
+        inputs={name: _number(item[name]) for name in (*FLOOR_INPUTS, *TIME_INPUTS)},
+        gpus_per_replica=gpus_per_replica.get(service),
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _replicas(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 10**7:
+        raise TypeError(f"{value!r} is no number of replicas")
+    return value
+
+
+def _number(value: Any) -> Number:
+    if type(value) not in {int, float} or not math.isfinite(value):
+        raise TypeError(f"{value!r} is no number")
+    number: Number = value
+    return number
+
+
+def _change(was: Planned | None, becomes: Planned | None, now: Instant) -> EventChange | None:
+    if was is None or becomes is None:
+        return EventChange("added" if was is None else "removed", was, becomes)
+    if was.is_over(now) and becomes.is_over(now):
+        return None
+    causes = tuple(
+        Cause(name, was.inputs[name], becomes.inputs[name])
+        for name in (*FLOOR_INPUTS, *TIME_INPUTS)
+        if was.inputs[name] != becomes.inputs[name]
+    )
+    by_code = _is_by_code(was, becomes, {cause.name for cause in causes})
+    if was.is_cancelled != becomes.is_cancelled:
+        kind: Kind = "cancelled" if becomes.is_cancelled else "reinstated"
+    elif (was.start, was.end, was.zone) != (becomes.start, becomes.end, becomes.zone):
+        kind = "moved"
+    elif (causes or by_code or was.gpus_at_floor != becomes.gpus_at_floor) and not becomes.is_cancelled:
+        kind = "changed"
+    else:
+        return None
+    return EventChange(kind, was, becomes, causes, by_code)
+
+
+def _is_by_code(was: Planned, becomes: Planned, causes: set[str]) -> bool:
+    """Whether floor or raise time differ although all they are reckoned from is the same."""
+    takes_s = (was.start - was.raise_at, becomes.start - becomes.raise_at)
+    other_floor = was.floor != becomes.floor and not causes & {*FLOOR_INPUTS}
+    return other_floor or (takes_s[0] != takes_s[1] and not causes & {*TIME_INPUTS})
+
+
+def _findings(was: Planned, becomes: Planned | None, now: Instant) -> Iterator[str]:
+    if was.is_cancelled or was.is_over(now):
+        return
+    when = "active" if was.is_active(now) else "still to come"
+    name = f"{was.event}, {was.service}"
+    if becomes is None:
+        held = "it is held to its recorded end if it is raised already: mark it cancelled"
+        yield f"{name}: removed while it is {when}, with its floor of {was.floor}; {held}."
+    elif becomes.is_cancelled:
+        return
+    elif becomes.is_over(now):
+        yield f"{name}: moved into the past while it is {when}; its floor of {was.floor} is not held."
+    elif was.is_active(now) and not becomes.is_active(now):
+        yield f"{name}: moved away while it is active; its floor of {was.floor} is let go at the next `prescale sync`."
+    elif becomes.floor < was.floor and becomes.in_force < was.in_force:
+        yield f"{name}: floor lowered from {was.floor} to {becomes.floor} while it is {when}."
