@@ -16,7 +16,7 @@ from stacks.reach import OutOfReach
 # command -> (module, attribute, one line of help). One row per command group; nothing else lists them.
 COMMANDS = {
     "preview": ("cli.preview", "preview", "What `pulumi up` would create, offline."),
-    "review": ("cli.review", "review", "What a change does to objects, floors and GPUs, as Markdown."),
+    "review": ("cli.review", "review", "What a change does to objects, events, floors and GPUs, as Markdown."),
     "prescale": ("cli.prescale", "prescale", "Raise capacity ahead of known events, and let go after."),
     "sandbox": ("cli.sandbox", "sandbox", "A real control plane with fake GPU nodes on this machine."),
     "schema": ("cli.schema", "schema", "JSON schemas of the stack's files, for editors."),
@@ -66,3 +66,7 @@ def warmline() -> None:
 def main() -> None:
     """The console script."""
     warmline(prog_name="warmline")
+
+
+if __name__ == "__main__":
+    main()
