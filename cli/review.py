@@ -17,13 +17,14 @@ from cli.options import examples, stack_option
 @click.option("--against", required=True, metavar="REF", help="The revision to compare the working tree with.")
 @click.pass_context
 def review(ctx: click.Context, stack: str, against: str) -> None:
-    """Compare the working tree's objects with another revision's, as Markdown.
+    """Compare the working tree's objects and events with another revision's, as Markdown.
 
-    Both revisions are rendered by their own code, offline and without the environment's credentials. It runs that
-    code, so review what you would run. Ends with 1 if a change is a risk (a serving object
-    replaced or removed, a ceiling or baseline lowered) or if a side did not render; the text says which.
+    Both revisions are rendered and planned by their own code, offline and without the environment's credentials. It
+    runs that code, so review what you would run. Ends with 1 if a change is a risk (a serving object replaced or
+    removed, a ceiling, baseline or floor lowered, an event removed or moved away before its end) or if a side did not
+    render or plan; the text says which.
     """
-    from infra.review.judgement import review_stack
+    from cli.review_join import review_stack
 
     result = review_stack(stack, against)
     click.echo(result.markdown, nl=False)

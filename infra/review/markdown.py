@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from infra.footprint import Footprint
@@ -13,35 +13,59 @@ from infra.review.redaction import shown
 LIMIT = 65_000
 """Characters. Source: a GitHub comment holds 65,536."""
 
+SECTION_LIMIT = 20_000
 VALUE_LIMIT = 300
 REASON_LIMIT = 2_000
 
 
 @dataclass(frozen=True)
 class Incomplete:
-    """One side that could not be rendered, and why."""
+    """One side that did not give what is compared, and why."""
 
     side: str
     reason: str
+    failure: str = "did not render"
 
 
-def document(title: str, comparison: Comparison) -> str:
+@dataclass(frozen=True)
+class Section:
+    """What is said of the same change beside the objects: `counts` in the totals, `rows` under `columns` in a table.
+
+    Sides that are `missing` make the review incomplete; `title` names what could not be compared then.
+    """
+
+    title: str
+    counts: str = ""
+    findings: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    missing: tuple[Incomplete, ...] = ()
+
+
+def document(title: str, comparison: Comparison, beside: Section | None = None) -> str:
     """The whole review of one stack."""
-    head = [f"## {escaped(title)}", "", _summary(comparison), "", *_findings(comparison), *_sizes(comparison)]
+    beside = beside or Section("")
+    findings = (*comparison.findings, *beside.findings)
+    head = [f"## {escaped(title)}", "", _summary(comparison, beside, len(findings)), "", *_reasons(beside.missing)]
+    head += [*_findings(findings), *_sizes(comparison), *_table(beside)]
     return _bounded(head, list(_objects(comparison)))
 
 
 def incomplete_document(title: str, sides: list[Incomplete]) -> str:
     """A review that could not be made says so in its first line: silence would read as "no changes"."""
-    lines = [f"## {escaped(title)}", "", "**INCOMPLETE**: nothing was compared.", ""]
+    return "\n".join([f"## {escaped(title)}", "", "**INCOMPLETE**: nothing was compared.", "", *_reasons(sides)])
+
+
+def _reasons(sides: Iterable[Incomplete]) -> list[str]:
+    lines = []
     for side in sides:
         reason = side.reason[:REASON_LIMIT]
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", reason)), default=0))
-        lines += [f"{code(side.side)} did not render:", "", f"{fence}text", reason, fence, ""]
-    return "\n".join(lines)
+        lines += [f"{code(side.side)} {side.failure}:", "", f"{fence}text", reason, fence, ""]
+    return lines
 
 
-def _summary(comparison: Comparison) -> str:
+def _summary(comparison: Comparison, beside: Section, findings: int) -> str:
     replaced = sum(bool(item.replaced_by) for item in comparison.changed)
     counts = {
         "added": len(comparison.added),
@@ -53,17 +77,33 @@ def _summary(comparison: Comparison) -> str:
     said = ", ".join(f"{number} {what}" for what, number in counts.items() if number) or "no object changes"
     old = [was for was, _ in comparison.footprints.values() if was]
     new = [now for _, now in comparison.footprints.values() if now]
-    baseline = _arrow(sum(item.gpus_at_baseline for item in old), sum(item.gpus_at_baseline for item in new))
-    ceiling = _arrow(sum(item.gpus_at_ceiling for item in old), sum(item.gpus_at_ceiling for item in new))
-    number = len(comparison.findings)
-    risk = f"{number} finding{'s' if number > 1 else ''}" if number else "no findings"
-    return f"**{said}** · GPUs at baseline {baseline}, at ceiling {ceiling} · {risk}"
+    baseline = arrow(sum(item.gpus_at_baseline for item in old), sum(item.gpus_at_baseline for item in new))
+    ceiling = arrow(sum(item.gpus_at_ceiling for item in old), sum(item.gpus_at_ceiling for item in new))
+    risk = f"{findings} finding{'s' if findings > 1 else ''}" if findings else "no findings"
+    parts = [f"**INCOMPLETE**: the {beside.title} were not compared"] if beside.missing else []
+    parts += [f"**{said}**", *filter(None, [beside.counts])]
+    return " · ".join([*parts, f"GPUs at baseline {baseline}, at ceiling {ceiling}", risk])
 
 
-def _findings(comparison: Comparison) -> list[str]:
-    if not comparison.findings:
+def _findings(findings: tuple[str, ...]) -> list[str]:
+    if not findings:
         return []
-    return ["### Findings", "", *(f"- {escaped(text)}" for text in comparison.findings), ""]
+    return ["### Findings", "", *(f"- {escaped(text)}" for text in findings), ""]
+
+
+def _table(beside: Section) -> list[str]:
+    """Its rows, as many as leave room for the objects."""
+    if not beside.rows:
+        return []
+    rows, size = [], 0
+    for row in beside.rows:
+        size += len(row) + 1
+        if size > SECTION_LIMIT:
+            break
+        rows.append(row)
+    left = len(beside.rows) - len(rows)
+    more = [f"{left} more {beside.title} are not shown.", ""] if left else []
+    return [f"| {' | '.join(beside.columns)} |", "|---" * len(beside.columns) + "|", *rows, "", *more]
 
 
 def _sizes(comparison: Comparison) -> list[str]:
@@ -82,10 +122,11 @@ def _sizes(comparison: Comparison) -> list[str]:
 
 
 def _pair(was: Footprint | None, now: Footprint | None, what: str) -> str:
-    return _arrow(getattr(was, what) if was else "none", getattr(now, what) if now else "none")
+    return arrow(getattr(was, what) if was else "none", getattr(now, what) if now else "none")
 
 
-def _arrow(before: object, after: object) -> str:
+def arrow(before: object, after: object) -> str:
+    """Both, or the one that it stays."""
     return str(after) if before == after else f"{before} → {after}"
 
 

@@ -1,4 +1,4 @@
-"""Each revision rendered by its own code: a git worktree of it, and `python -m infra.render` inside."""
+"""Each revision asked through its own code: a git worktree of it, and a Python of its own inside."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from stacks.faults import Fault, InputError
-from stacks.loader import PLATFORM_FILE, stacks_root
+from stacks.loader import PLATFORM_FILE, shown, stacks_root
 
-RENDER_TIMEOUT_S = 120
+ANSWER_TIMEOUT_S = 120
 """A render takes seconds; on a busy machine it may take a few times as long."""
 
 HANDED_ON = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "VIRTUAL_ENV"}
-"""All that a render gets of the environment: it runs another revision's code, which has no use for credentials, and
+"""All that a revision's code gets of the environment: it is code under review, which has no use for credentials, and
 `PYTHONPATH` would put other code before it."""
 
 
@@ -67,6 +67,22 @@ def working_tree(root: Path) -> Tree:
 
 
 @contextmanager
+def both_revisions(stack: str, ref: str) -> Iterator[tuple[Tree, Tree]]:
+    """`ref` and the working tree around the working directory, for as long as the context lasts.
+
+    Raises:
+        InputError: no repository, no such revision, or a stack that neither of the two has.
+    """
+    root = repository(Path.cwd())
+    here = working_tree(root)
+    with checkout(root, ref, here) as there:
+        if not here.has(stack) and not there.has(stack):
+            fix = "Name a stack that one of the two revisions has."
+            raise InputError([Fault(shown(here.stacks), 0, "", f"no stack {stack!r}", "a stack to review", fix)])
+        yield there, here
+
+
+@contextmanager
 def checkout(root: Path, ref: str, here: Tree) -> Iterator[Tree]:
     """A worktree of `ref` for as long as the context lasts.
 
@@ -96,36 +112,51 @@ def render_in(tree: Tree, stack: str) -> list[dict[str, Any]]:
     """
     if not tree.has(stack):
         return []
-    if not (tree.folder / "infra" / "render.py").is_file():
-        # Python would go on to the installed package, which is another revision's.
-        raise NotRendered("this revision has no infra/render.py")
-    environment = {name: text for name, text in os.environ.items() if name in HANDED_ON}
-    environment |= {"WARMLINE_STACKS_DIR": str(tree.stacks), "PULUMI_ERROR_OUTPUT_STRING": "1"}
-    command = [sys.executable, "-m", "infra.render", "-s", stack]
+    printed = answer_in(tree, ["-m", "infra.render", "-s", stack], ["infra/render.py"])
     try:
-        done = subprocess.run(
-            command,
-            cwd=tree.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=RENDER_TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise NotRendered(f"no answer after {RENDER_TIMEOUT_S} s") from None
-    if done.returncode:
-        raise NotRendered(_reason(done.stderr, tree))
-    try:
-        objects: list[dict[str, Any]] = json.loads(done.stdout)["objects"]
-    except (ValueError, KeyError, TypeError):
+        objects: list[dict[str, Any]] = printed["objects"]
+    except (KeyError, TypeError):
         raise NotRendered("infra.render printed something that is not a render") from None
     return objects
 
 
+def answer_in(tree: Tree, arguments: list[str], needed: list[str]) -> Any:
+    """The JSON that Python prints, run with `arguments` in the folder of `tree`.
+
+    Args:
+        needed: files without which Python would go on to the installed packages, which are another revision's.
+
+    Raises:
+        NotRendered: it failed, did not end, or printed something else.
+    """
+    for name in needed:
+        if not (tree.folder / name).is_file():
+            raise NotRendered(f"this revision has no {name}")
+    environment = {name: text for name, text in os.environ.items() if name in HANDED_ON}
+    environment |= {"WARMLINE_STACKS_DIR": str(tree.stacks), "PULUMI_ERROR_OUTPUT_STRING": "1"}
+    try:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tree.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise NotRendered(f"no answer after {ANSWER_TIMEOUT_S} s") from None
+    if done.returncode:
+        raise NotRendered(_reason(done.stderr, tree))
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        raise NotRendered("it printed something that is not JSON") from None
+
+
 def _reason(stderr: str, tree: Tree) -> str:
     """Faults as they are; of a traceback the last line, which is what happened."""
-    text = stderr.strip().replace(f"{tree.folder}/", "") or "infra.render said nothing"
+    text = stderr.strip().replace(f"{tree.folder}/", "") or "it said nothing"
     return text.splitlines()[-1] if "Traceback (most recent call last)" in text else text
 
 

@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from cli.main import warmline
-from tests.cli.stack_folder import REPOSITORY, edit
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"]
-    command = ["git", "-C", str(folder), *identity, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+from tests.cli.review_repository import commit, git, make_repository, review
+from tests.cli.stack_folder import edit
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The program and the stacks as they are now, as the only commit."""
-    root = tmp_path / "repository"
-    for name in ("stacks", "infra"):
-        shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(REPOSITORY / "Pulumi.yaml", root)
-    _git(root, "init", "--quiet", "--initial-branch=main")
-    _commit(root)
-    monkeypatch.chdir(root)
-    monkeypatch.delenv("WARMLINE_STACKS_DIR", raising=False)
-    return root
-
-
-def _commit(root: Path) -> None:
-    _git(root, "add", "--all")
-    _git(root, "commit", "--quiet", "--message=x")
-
-
-def _review(against: str = "main", stack: str = "local") -> Result:
-    return CliRunner().invoke(warmline, ["review", "-s", stack, "--against", against])
+    return make_repository(tmp_path / "repository", monkeypatch)
 
 
 def _platform(root: Path) -> Path:
@@ -50,17 +25,18 @@ def test_a_safe_change_is_told_and_ends_with_0(repository: Path) -> None:
     """One of the stack, and one of the code: each side is rendered by its own."""
     edit(_platform(repository), "max: 16}", "max: 18}")
     edit(repository / "infra" / "scaled_object.py", "POLLING_S = 5", "POLLING_S = 7")
-    result = _review()
+    result = review()
     assert result.exit_code == 0, result.output
     assert "GPUs at baseline 2, at ceiling 16 → 18 · no findings" in result.stdout
     assert "| `spec.maxReplicaCount` | `16` | `18` |" in result.stdout
     assert "| `spec.pollingInterval` | `5` | `7` |" in result.stdout
-    assert _git(repository, "worktree", "list").count("\n") == 1
+    assert "vent" not in result.stdout, "no event changed"
+    assert git(repository, "worktree", "list").count("\n") == 1
 
 
 def test_a_lowered_ceiling_ends_with_1(repository: Path) -> None:
     edit(_platform(repository), "max: 16}", "max: 8}")
-    result = _review()
+    result = review()
     assert result.exit_code == 1
     assert "- serving/support-bot: ceiling lowered from 16 to 8, at once." in result.stdout
 
@@ -68,9 +44,9 @@ def test_a_lowered_ceiling_ends_with_1(repository: Path) -> None:
 def test_a_revision_that_does_not_render_is_incomplete(repository: Path) -> None:
     text = _platform(repository).read_text(encoding="utf-8")
     edit(_platform(repository), "owner:", "ownr:")
-    _commit(repository)
+    commit(repository)
     _platform(repository).write_text(text, encoding="utf-8")
-    result = _review("HEAD")
+    result = review("HEAD")
     assert result.exit_code == 1
     assert "**INCOMPLETE**" in result.stdout
     assert "stacks/local/platform.yaml:" in result.stdout
@@ -84,7 +60,7 @@ def test_code_that_fails_is_incomplete_and_gets_no_credentials(
     monkeypatch.setenv("PULUMI_ACCESS_TOKEN", "hunter2")
     code = 'POLLING_S = __import__("os").environ["PULUMI_ACCESS_TOKEN"]'
     edit(repository / "infra" / "scaled_object.py", "POLLING_S = 5", code)
-    result = _review()
+    result = review()
     assert result.exit_code == 1
     assert "`working tree` did not render" in result.stdout
     assert "KeyError: 'PULUMI_ACCESS_TOKEN'" in result.stdout
@@ -93,7 +69,7 @@ def test_code_that_fails_is_incomplete_and_gets_no_credentials(
 
 def test_a_new_stack_is_all_added(repository: Path) -> None:
     shutil.copytree(repository / "stacks" / "local", repository / "stacks" / "dev")
-    result = _review(stack="dev")
+    result = review(stack="dev")
     assert result.exit_code == 0, result.output
     assert "8 added" in result.stdout
     assert "GPUs at baseline 0 → 2, at ceiling 0 → 16" in result.stdout
@@ -101,30 +77,30 @@ def test_a_new_stack_is_all_added(repository: Path) -> None:
 
 def test_a_revision_without_the_program_is_incomplete(repository: Path) -> None:
     shutil.move(repository / "infra" / "render.py", repository / "render.py")
-    _commit(repository)
+    commit(repository)
     shutil.move(repository / "render.py", repository / "infra" / "render.py")
-    result = _review("HEAD")
+    result = review("HEAD")
     assert result.exit_code == 1
     assert "this revision has no infra/render.py" in result.stdout
 
 
 @pytest.mark.parametrize("ref", ["nowhere", "--help", "", "main~99"])
 def test_a_revision_nobody_knows_ends_with_2(repository: Path, ref: str) -> None:
-    result = _review(ref)
+    result = review(ref)
     assert result.exit_code == 2
     assert "--against: got" in result.stderr
     assert result.stdout == ""
 
 
 def test_a_stack_nobody_has_ends_with_2(repository: Path) -> None:
-    result = _review(stack="nowhere")
+    result = review(stack="nowhere")
     assert result.exit_code == 2
     assert "no stack 'nowhere'" in result.stderr
 
 
 def test_stacks_outside_of_git_end_with_2(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARMLINE_STACKS_DIR", str(tmp_path))
-    result = _review()
+    result = review()
     assert result.exit_code == 2
     assert "WARMLINE_STACKS_DIR" in result.stderr
 
@@ -132,6 +108,6 @@ def test_stacks_outside_of_git_end_with_2(repository: Path, tmp_path: Path, monk
 def test_outside_of_git_ends_with_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    result = _review()
+    result = review()
     assert result.exit_code == 2
     assert "no git checkout" in result.stderr

@@ -1,0 +1,281 @@
+"""What `warmline review` says of events: each side's plan by the code it has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.review_repository import commit, make_repository, review
+from tests.cli.stack_folder import edit
+
+# No clock is doubled: these are over, running and still to come for as long as anybody runs the tests.
+OVER = {"start": "2020-03-01 20:00", "end": "2020-03-02 00:30"}
+RUNNING = {"start": "2020-03-01 20:00", "end": "2190-03-02 00:30"}
+TO_COME = {"start": "2190-03-01 20:00", "end": "2190-03-02 00:30"}
+
+
+def _calendar(root: Path, *events: dict[str, str], margin_s: int = 1500) -> None:
+    lines = ["timezone: Asia/Kolkata", f"ready_margin_s: {margin_s}", f"events:{'' if events else ' []'}"]
+    for event in events:
+        fields = {"name": "sale", "rps": "26.7", **event}
+        rps = fields.pop("rps")
+        lines += [f"  - {{{', '.join(f'{name}: {text}' for name, text in fields.items())},"]
+        lines += [f"     services: {{support-bot: {{rps: {rps}, request_duration_s: 7.8, headroom_pct: 30}}}}}}"]
+    text = "\n".join([*lines, ""])
+    (root / "stacks" / "local" / "events.yaml").write_text(text, encoding="utf-8")
+
+
+def _platform(root: Path) -> Path:
+    return root / "stacks" / "local" / "platform.yaml"
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The cells of the events' table."""
+    lines = text.splitlines()
+    if not any(line.startswith("| Event |") for line in lines):
+        return []
+    begin = next(number for number, line in enumerate(lines) if line.startswith("| Event |")) + 2
+    rows = lines[begin : lines.index("", begin)] if "" in lines[begin:] else lines[begin:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One event that is still to come, committed."""
+    root = make_repository(tmp_path / "repository", monkeypatch)
+    _commit(root, TO_COME)
+    return root
+
+
+def _commit(root: Path, *events: dict[str, str]) -> None:
+    _calendar(root, *events)
+    commit(root)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A review's end, its text, and the rows of its events by name."""
+
+    exit_code: int
+    text: str
+    rows: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """One review of a calendar in which each event went another way."""
+    with pytest.MonkeyPatch.context() as patch:
+        root = make_repository(tmp_path_factory.mktemp("events") / "repository", patch)
+        named = {
+            "kept": (TO_COME, TO_COME),
+            "added": (None, TO_COME),
+            "removed-before": (TO_COME, None),
+            "removed-while": (RUNNING, None),
+            "removed-after": (OVER, None),
+            "called-off": (TO_COME, {**TO_COME, "cancelled": "true"}),
+            "called-off-and-removed": ({**TO_COME, "cancelled": "true"}, None),
+            "earlier": (TO_COME, {**TO_COME, "start": "2190-03-01 18:00"}),
+            "into-the-past": (TO_COME, OVER),
+            "away": (RUNNING, TO_COME),
+            "rewritten-after": (OVER, {**OVER, "rps": "10"}),
+            "lower": (TO_COME, {**TO_COME, "rps": "15"}),
+            "below-the-baseline": ({**TO_COME, "rps": "5.3"}, {**TO_COME, "rps": "1"}),
+        }
+        _commit(root, *({**was, "name": name} for name, (was, _) in named.items() if was))
+        _calendar(root, *({**now, "name": name} for name, (_, now) in named.items() if now))
+        result = review()
+    assert result.stdout, result.output
+    return Told(result.exit_code, result.stdout, {row[0].strip("`"): row for row in _rows(result.stdout)})
+
+
+def test_events_are_counted_first_and_findings_end_with_1(told: Told) -> None:
+    assert told.exit_code == 1
+    first = told.text.splitlines()[2]
+    assert first.startswith("**no object changes** · events: ")
+    assert {*first.partition("events: ")[2].partition(" · ")[0].split(", ")} == {
+        "1 added",
+        "1 cancelled",
+        "2 changed",
+        "3 moved",
+        "4 removed",
+    }
+    assert first.endswith(" · GPUs at baseline 2, at ceiling 16 · 5 findings")
+
+
+def test_an_added_event_is_told_with_its_floor_gpus_and_times(told: Told) -> None:
+    assert told.rows["added"] == [
+        "`added`",
+        "`support-bot`",
+        "added",
+        "none → 7",
+        "none → 7",
+        "none → 2190-03-01 19:30 Asia/Kolkata (14:00Z)",
+        "none → 2190-03-01 20:00 Asia/Kolkata (14:30Z)",
+        "none → 2190-03-02 00:30 Asia/Kolkata (2190-03-01 19:00Z)",
+        "",
+    ]
+
+
+def test_events_that_stay_or_were_over_anyway_are_not_told(told: Told) -> None:
+    assert not {"kept", "rewritten-after"} & told.rows.keys()
+
+
+@pytest.mark.parametrize(("name", "when"), [("removed-before", "still to come"), ("removed-while", "active")])
+def test_a_removed_event_is_a_finding(told: Told, name: str, when: str) -> None:
+    assert (
+        f"- {name}, support-bot: removed while it is {when}, with its floor of 7;"
+        " it is held to its recorded end if it is raised already: mark it cancelled." in told.text
+    )
+    assert told.rows[name][2:5] == ["removed", "7 → none", "7 → none"]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("removed-after", "removed, over"), ("called-off-and-removed", "removed, cancelled")]
+)
+def test_an_event_removed_when_it_counts_no_more_is_no_finding(told: Told, name: str, what: str) -> None:
+    assert told.rows[name][2] == what
+    assert f"- {name}," not in told.text
+
+
+def test_events_that_are_over_are_told_last(told: Told) -> None:
+    assert [*told.rows][-1] == "removed-after"
+
+
+def test_a_cancelled_event_is_told_and_is_no_finding(told: Told) -> None:
+    assert told.rows["called-off"][2:5] == ["cancelled", "7 → none", "7 → none"]
+    assert "- called-off," not in told.text
+
+
+def test_a_moved_event_shows_both_times(told: Told) -> None:
+    row = told.rows["earlier"]
+    assert row[2:4] == ["moved", "7"]
+    assert row[5] == "2190-03-01 19:30 Asia/Kolkata (14:00Z) → 2190-03-01 17:30 Asia/Kolkata (12:00Z)"
+    assert row[7] == "2190-03-02 00:30 Asia/Kolkata (2190-03-01 19:00Z)"
+    assert "- earlier," not in told.text
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("into-the-past", "moved into the past while it is still to come; its floor of 7 is not held."),
+        ("away", "moved away while it is active; its floor of 7 is let go at the next"),
+    ],
+)
+def test_an_event_moved_out_of_its_own_window_is_a_finding(told: Told, name: str, said: str) -> None:
+    """`sync` lets go of it: a calendar that still has the event is certain."""
+    assert f"- {name}, support-bot: {said}" in told.text
+
+
+def test_a_lowered_floor_is_a_finding(told: Told) -> None:
+    assert "- lower, support-bot: floor lowered from 7 to 4 while it is still to come." in told.text
+    assert told.rows["lower"][3:5] == ["7 → 4", "7 → 4"]
+    assert told.rows["lower"][8] == "rps 26.7 → 15"
+
+
+def test_a_floor_that_the_baseline_covers_is_no_finding(told: Told) -> None:
+    assert told.rows["below-the-baseline"][3] == "2 → 1"
+    assert "- below-the-baseline," not in told.text
+
+
+def test_capacity_cold_start_and_margin_reach_events_nobody_touched(repository: Path) -> None:
+    _calendar(repository, TO_COME, margin_s=1800)
+    edit(_platform(repository), "in_flight_per_replica: 40", "in_flight_per_replica: 30")
+    edit(_platform(repository), "weights_s: 120", "weights_s: 420")
+    result = review()
+    assert result.exit_code == 0, result.output
+    (row,) = _rows(result.stdout)
+    assert row[2:5] == ["changed", "7 → 10", "7 → 10"]
+    assert row[5] == "2190-03-01 19:30 Asia/Kolkata (14:00Z) → 2190-03-01 19:20 Asia/Kolkata (13:50Z)"
+    assert row[6] == "2190-03-01 20:00 Asia/Kolkata (14:30Z)"
+    assert row[8] == "in\\_flight\\_per\\_replica 40 → 30; lead\\_time\\_s 300 → 600; margin\\_s 1500 → 1800"
+
+
+def test_a_changed_reckoning_shows(repository: Path) -> None:
+    """Files alike, code not: each side is planned by its own."""
+    edit(repository / "capacity" / "replicas.py", "return math.ceil(Fraction(replicas))", "return 9")
+    result = review()
+    assert result.exit_code == 0, result.output
+    (row,) = _rows(result.stdout)
+    assert row[2:4] == ["changed", "7 → 9"]
+    assert row[8] == "the code reckons it differently"
+
+
+def test_more_gpus_a_replica_are_more_at_the_floor(repository: Path) -> None:
+    edit(_platform(repository), "instance_types: [g6e.2xlarge]", "instance_types: [g6e.12xlarge]")
+    edit(_platform(repository), "gpus_per_replica: 1", "gpus_per_replica: 2")
+    result = review()
+    (row,) = _rows(result.stdout)
+    assert row[3:5] == ["7", "7 → 14"]
+    assert row[8] == "gpus\\_per\\_replica 1 → 2"
+
+
+@pytest.mark.parametrize("side", ["working tree", "main"])
+def test_a_plan_that_is_refused_is_incomplete_and_the_objects_are_told(repository: Path, side: str) -> None:
+    _calendar(repository, {**TO_COME, "rps": "267"})
+    if side == "main":
+        commit(repository)
+        _calendar(repository, TO_COME)
+    edit(_platform(repository), "longest_stream_s: 180", "longest_stream_s: 240")
+    result = review()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[2].startswith("**INCOMPLETE**: the events were not compared · **1 changed** ·")
+    assert f"`{side}` did not plan its events:" in result.stdout
+    assert "a floor of 68 replicas" in result.stdout
+    assert "stacks/local/events.yaml:" in result.stdout
+    assert "| changed | `Deployment serving/support-bot` |" in result.stdout
+    assert "Traceback" not in result.output
+
+
+def test_a_fault_of_the_platform_is_told_once(repository: Path) -> None:
+    edit(_platform(repository), "owner:", "ownr:")
+    result = review()
+    assert result.exit_code == 1
+    assert result.stdout.count("services.support-bot.ownr") == 1
+
+
+def test_a_plan_gets_no_credentials(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    code = 'return __import__("os").environ["AWS_SECRET_ACCESS_KEY"]'
+    edit(repository / "capacity" / "replicas.py", "return math.ceil(Fraction(replicas))", code)
+    result = review()
+    assert result.exit_code == 1
+    assert "KeyError: 'AWS_SECRET_ACCESS_KEY'" in result.stdout
+    assert "hunter2" not in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_revision_that_prints_no_plan_is_incomplete(repository: Path) -> None:
+    edit(repository / "cli" / "prescale.py", "emit(text.plan_data(loaded, planned, now), output)", "emit([], output)")
+    result = review()
+    assert result.exit_code == 1
+    assert "`working tree` did not plan its events:" in result.stdout
+    assert "prescale plan printed not a plan" in result.stdout
+
+
+def test_a_revision_without_the_command_is_incomplete(repository: Path) -> None:
+    """Python would go on to the installed one, which is another revision's."""
+    (repository / "cli" / "main.py").unlink()
+    result = review()
+    assert result.exit_code == 1
+    assert "this revision has no cli/main.py" in result.stdout
+
+
+def test_many_events_leave_room_for_the_objects(repository: Path) -> None:
+    edit(_platform(repository), "longest_stream_s: 180", "longest_stream_s: 240")
+    _calendar(repository, TO_COME, *({**TO_COME, "name": f"sale-{number}"} for number in range(300)))
+    result = review()
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout) < 65_000
+    assert "events: 300 added" in result.stdout
+    assert "more events are not shown." in result.stdout
+    assert "| changed | `Deployment serving/support-bot` |" in result.stdout
+
+
+def test_the_command_runs_as_a_module(repository: Path) -> None:
+    command = [sys.executable, "-m", "cli.main", "prescale", "plan", "-s", "local", "-o", "json"]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
+    assert '"name": "sale"' in done.stdout
