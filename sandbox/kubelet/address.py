@@ -32,6 +32,15 @@ def next_address(pod_cidr: str | None, used: Collection[str], last: str | None) 
     raise NoAddressError(f"podCIDR {pod_cidr} has no free address")
 
 
+def is_loopback_network(pod_cidr: str | None) -> bool:
+    """Whether pods of such a node can only be on this machine; no real node has such a network."""
+    try:
+        _loopback_network(pod_cidr)
+    except (NoAddressError, ValueError):
+        return False
+    return True
+
+
 def _loopback_network(pod_cidr: str | None) -> ipaddress.IPv4Network:
     if not pod_cidr:
         raise NoAddressError("the node has no spec.podCIDR; give it one such as 127.10.1.0/24")

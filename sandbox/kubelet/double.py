@@ -11,7 +11,7 @@ from lightkube import AsyncClient
 from lightkube.resources.core_v1 import Node, Pod
 
 from sandbox.follow import Followed
-from sandbox.kubelet.address import NoAddressError, next_address
+from sandbox.kubelet.address import NoAddressError, is_loopback_network, next_address
 from sandbox.kubelet.cluster import EventRecorder, StatusWriter, delete_pod
 from sandbox.kubelet.disk import NodeDisk
 from sandbox.kubelet.pod_life import PodLife, is_deleted
@@ -25,11 +25,12 @@ _NO_ADDRESS_RETRY_S = 2.0
 
 
 def is_fake(node: Node) -> bool:
-    """Whether no machine stands behind the node: the mark that kwok's nodes carry."""
+    """Whether no machine stands behind the node: it carries kwok's mark, or its pods live on loopback."""
     metadata = node.metadata
     labels = (metadata.labels if metadata else None) or {}
     annotations = (metadata.annotations if metadata else None) or {}
-    return labels.get("type") == "kwok" or annotations.get("kwok.x-k8s.io/node") == "fake"
+    is_marked = labels.get("type") == "kwok" or annotations.get("kwok.x-k8s.io/node") == "fake"
+    return is_marked or is_loopback_network(node.spec.podCIDR if node.spec else None)
 
 
 class KubeletDouble:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lightkube.models.core_v1 import Container, LifecycleHandler, PodSpec, Probe
-from lightkube.resources.core_v1 import Pod
+from lightkube.resources.core_v1 import Node, Pod
 
-from sandbox.kubelet.address import NoAddressError, next_address
+from sandbox.kubelet.address import NoAddressError, is_loopback_network, next_address
 from sandbox.kubelet.container import (
     command_of,
     environment_of,
@@ -27,6 +27,7 @@ from sandbox.kubelet.container import (
     weights_key,
 )
 from sandbox.kubelet.disk import NodeDisk
+from sandbox.kubelet.double import is_fake
 from sandbox.kubelet.probe import ProbeStreak, ProbeTimes, times_of
 from sandbox.kubelet.settings import KubeletSettings, settings_from
 from sandbox.kubelet.status import ContainerView, PodView, phase_of, pod_status
@@ -53,6 +54,20 @@ def test_addresses_are_fresh_and_on_the_nodes_loopback_network(used: set[int], l
     assert 2 <= int(address.rsplit(".", 1)[1]) <= 254
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"metadata": {"labels": {"type": "kwok"}}}, True),
+        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": "fake"}}}, True),
+        ({"spec": {"podCIDR": "127.10.1.0/24"}}, True),
+        ({"spec": {"podCIDR": "10.244.0.0/24"}, "metadata": {"labels": {"type": "gpu"}}}, False),
+        ({}, False),
+    ],
+)
+def test_only_nodes_without_a_machine_are_played(fields: dict[str, Any], *, expected: bool) -> None:
+    assert is_fake(cast("Node", Node.from_dict(fields))) == expected
+
+
 def test_an_address_rests_before_it_is_given_again() -> None:
     assert next_address("127.10.3.0/24", set(), None) == "127.10.3.2"
     assert next_address("127.10.3.0/24", set(), "127.10.3.2") == "127.10.3.3"
@@ -63,6 +78,7 @@ def test_an_address_rests_before_it_is_given_again() -> None:
 def test_a_node_without_a_usable_network_is_told_so(pod_cidr: str | None) -> None:
     with pytest.raises(NoAddressError, match="podCIDR"):
         next_address(pod_cidr, set(), None)
+    assert not is_loopback_network(pod_cidr)
     full = {f"127.10.3.{number}" for number in range(2, 255)}
     with pytest.raises(NoAddressError, match="no free address"):
         next_address("127.10.3.0/24", full, None)
