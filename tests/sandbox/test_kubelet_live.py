@@ -28,7 +28,8 @@ from sandbox.nodes import Node
 pytestmark = pytest.mark.sandbox
 
 T = TypeVar("T")
-NODES = (Node("kubelet-1", gpus=8), Node("kubelet-2", gpus=8))
+# Networks of their own: a sandbox may be up on this machine, and addresses are the machine's.
+NODES = tuple(Node(f"kubelet-{n}", gpus=8, pod_cidr=f"127.10.{n}.0/24") for n in (246, 247))
 REPOSITORY = Path(__file__).resolve().parents[2]
 SETTINGS = """{"times": {"image_pull_s": 0.5, "weights_s": 0.3, "engine_start_s": 0.5,
   "engine": {"ttft_base_s": 0.05, "prefill_s_per_token": 0, "tpot_s": 0.01, "chunk_interval_s": 0.05}},
@@ -185,7 +186,7 @@ def test_a_pod_is_ready_when_its_own_probe_says_so(stage: Stage, service: Callab
     name = service("right")
     (pod,) = within(20, lambda: stage.ready_pods(name, 1))
     assert pod.status is not None
-    assert (pod.status.podIP or "").startswith("127.10.")
+    assert (pod.status.podIP or "").startswith("127.10.24")
     assert pod.status.phase == "Running"
     for kind in ("PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"):
         assert condition(pod, kind) == "True"
