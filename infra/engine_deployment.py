@@ -90,7 +90,19 @@ def _spec(pod: EnginePod, object_labels: dict[str, str]) -> DeploymentSpecArgs:
         revision_history_limit=3,
         # Nothing of the accounting is in here: whoever changes the owner's name must not restart the engines.
         template=PodTemplateSpecArgs(
-            metadata=ObjectMetaArgs(labels=object_labels),
+            metadata=ObjectMetaArgs(labels=object_labels, annotations=scrape_annotations(pod.dialect)),
             spec=pod_spec(pod),
         ),
     )
+
+
+def scrape_annotations(dialect: Dialect) -> dict[str, str]:
+    """Tell a Prometheus that goes by annotations where the engine's metrics are.
+
+    Without them the scaler has no data and holds what runs. A Prometheus Operator wants a PodMonitor instead.
+    """
+    return {
+        "prometheus.io/scrape": "true",
+        "prometheus.io/port": str(dialect.port),
+        "prometheus.io/path": dialect.metrics_path,
+    }
