@@ -136,7 +136,10 @@ class Play:
         argv = [sys.executable, "-m", "sandbox.load", "--url", self.stage.balancer_url, "--model", model]
         argv += ["--host-header", host, "--seed", str(self.stage.seed), "--out", str(self.records_file), *phases]
         log = (self.stage.out / f"{self.name}-load.log").open("wb")
-        return subprocess.Popen(argv, cwd=self.stage.commands.repository, stdout=log, stderr=log)
+        # A session of its own: the generator puts its whole session first, and only it may go first.
+        return subprocess.Popen(
+            argv, cwd=self.stage.commands.repository, stdout=log, stderr=log, start_new_session=True
+        )
 
 
 def raising_run(cron: Cron, course: Course) -> Ran | None:
