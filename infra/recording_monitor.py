@@ -6,7 +6,9 @@ takes a URN twice without a word, and shortens the URNs of nested components.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,17 +91,30 @@ def record(program: Callable[[], None], *, project: str, stack: str) -> Recordin
         DuplicateUrn: two resources have one URN.
     """
     monitor = RecordingMonitor()
-    # The root resource outlives a run, and with it the exports of the run before.
-    set_root_resource(None)  # type: ignore[arg-type]
-    mocks.set_mocks(_Echo(), project=project, stack=stack, preview=False, monitor=monitor)
-    SETTINGS.rpc_manager.clear()
-    SETTINGS.outputs.clear()
-    _sync_await(run_pulumi_func(program))
+    with _event_loop():
+        # The root resource outlives a run, and with it the exports of the run before.
+        set_root_resource(None)  # type: ignore[arg-type]
+        mocks.set_mocks(_Echo(), project=project, stack=stack, preview=False, monitor=monitor)
+        SETTINGS.rpc_manager.clear()
+        SETTINGS.outputs.clear()
+        _sync_await(run_pulumi_func(program))
     if monitor.duplicates:
         raise DuplicateUrn(", ".join(monitor.duplicates))
     root = get_root_resource()
     monitor.recording.outputs = normalised(dict(root.outputs)) if isinstance(root, Stack) else {}
     return monitor.recording
+
+
+@contextmanager
+def _event_loop() -> Iterator[None]:
+    """A loop for the SDK, which takes the thread's and finds none where `asyncio.run` was used before."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
 
 
 def normalised(value: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
+from sandbox.load.play import MAX_LATENESS_P99_S
 from sandbox.load.record import RequestRecord
 from sandbox.sale.chart import INK, svg_of
 from sandbox.sale.comparison import Comparison, Result
@@ -82,6 +83,7 @@ def _way(result: Result) -> dict[str, Any]:
         "ready_at_start": result.ready_at_start,
         "floor_ready_after_start_s": _seconds(result.floor_ready_after_start_s),
         "planned_kept_pct": round(result.planned.kept_pct, 1),
+        "beyond_kept_pct": round(result.beyond.kept_pct, 1),
         "whole_kept_pct": round(result.whole.kept_pct, 1),
         "planned_ttft_p95_ms": round(result.planned.ttft_p95_ms),
         "planned_tpot_p95_ms": round(result.planned.tpot_p95_ms, 1),
@@ -91,6 +93,7 @@ def _way(result: Result) -> dict[str, Any]:
         "replica_seconds": round(result.replica_seconds),
         "back_after_end_s": _seconds(result.back_after_end_s),
         "lateness_p99_ms": round(1000 * result.lateness_p99_s, 1),
+        "is_open_loop": result.lateness_p99_s <= MAX_LATENESS_P99_S,
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from sandbox.load.record import RequestRecord, percentile
 from sandbox.sale.timeline import Sample
@@ -62,6 +63,8 @@ def draw(
     latency.plot(seconds, p95, color=LATENCY, lw=1.5, label="TTFT p95 per second, at the client")
     latency.axhline(ttft_slo_ms, color=INK, lw=1, ls="--", label=f"SLO {ttft_slo_ms:g} ms")
     latency.set_yscale("log")
+    for axis in (latency.yaxis.set_major_formatter, latency.yaxis.set_minor_formatter):
+        axis(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.5)))
     latency.set_ylabel("TTFT, ms")
     latency.set_xlabel("seconds from T0")
     for panel in (replicas, load, latency):

@@ -40,6 +40,7 @@ class Result:
     way: str
     whole: Attainment
     planned: Attainment
+    beyond: Attainment
     ready_at_start: int
     most_ready: int
     floor_ready_after_start_s: float | None
@@ -153,6 +154,7 @@ def _result(play: Play, floor: int, records: list[RequestRecord]) -> Result:
         way=play.name,
         whole=attainment(records, service.slo, course.start, course.end),
         planned=attainment(records, service.slo, course.start, planned_until),
+        beyond=attainment(records, service.slo, planned_until, planned_until + stage.script.phases[1].seconds),
         ready_at_start=first.ready if first else 0,
         most_ready=max((one.ready for one in samples), default=0),
         floor_ready_after_start_s=reached[0] - course.start if reached else None,

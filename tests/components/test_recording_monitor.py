@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pulumi
 import pytest
 from pulumi import ResourceOptions
@@ -77,3 +79,8 @@ def test_outputs_are_those_of_this_run() -> None:
 
 def _make(component: type[_Outer], name: str) -> None:
     component(name)
+
+
+def test_a_render_works_after_somebody_used_and_closed_the_threads_event_loop() -> None:
+    asyncio.run(asyncio.sleep(0))
+    assert record(lambda: None, project="p", stack="s").registrations == {}
