@@ -68,7 +68,7 @@ def up(
     tools = ensure((*startup.TOOLS, *(pulumi_project.tools(report) if with_pulumi else ())), report)
     with held(layout.directory / "lock", report, _WAITING):
         if _is_up(layout):
-            register(client(layout.kubeconfig), nodes)
+            register(client(layout.kubeconfig), nodes, _running(layout.directory)[1].pod_network)
             report(f"the sandbox is already up ({layout.directory})")
             return layout
         _clear_away(layout, report)

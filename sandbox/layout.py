@@ -13,8 +13,11 @@ from sandbox.certificates import Keyring
 from sandbox.faults import SandboxError
 from sandbox.places import SETTINGS, write_private
 
-# Every address the sandbox listens on. Doubles of pods use 127.10.0.0/16, which is loopback as well.
+# Every address the sandbox listens on, apart from the pods' doubles: they have a 127.N.0.0/16, loopback as well.
 HOST = "127.0.0.1"
+
+# 127.10 is left to tests that name their addresses.
+_FIRST_NETWORK, _NETWORKS = 11, 240
 
 _PORTS = (
     "etcd",
@@ -42,11 +45,13 @@ class Settings:
 
     mark: random; how its processes are told from all others. ports: by name, see `_PORTS`.
     scrape_interval_s: how often Prometheus asks each pod.
+    pod_network: first two bytes of every pod's address; drawn for each sandbox, so that two can be up at once.
     """
 
     mark: str
     ports: Mapping[str, int]
     scrape_interval_s: int = 1
+    pod_network: str = "127.10"
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,8 @@ def new_settings(prometheus_port: int, scrape_interval_s: int) -> Settings:
     ports = dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True))
     if is_free(prometheus_port):
         ports["prometheus"] = prometheus_port
-    return Settings(mark=secrets.token_hex(16), ports=ports, scrape_interval_s=scrape_interval_s)
+    pod_network = f"127.{_FIRST_NETWORK + secrets.randbelow(_NETWORKS)}"
+    return Settings(secrets.token_hex(16), ports, scrape_interval_s, pod_network)
 
 
 def free_ports(count: int) -> list[int]:

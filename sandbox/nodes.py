@@ -14,7 +14,7 @@ from lightkube.resources.core_v1 import Node as NodeResource
 from sandbox.faults import SandboxError
 
 _FIELD_MANAGER = "warmline-sandbox"
-_MOST_NODES = 254  # one 127.10.N.0/24 each
+_MOST_NODES = 254  # one /24 of the sandbox's pod network each
 
 Taints = Sequence[tuple[str, str, str]]
 
@@ -25,7 +25,7 @@ class Node:
 
     labels: as the cloud sets them; hostname, os and arch are added. taints: (key, value, effect).
     gpus: `nvidia.com/gpu`, allocatable. cpu, memory, ephemeral_storage: Kubernetes quantities, allocatable.
-    pod_cidr: a 127.10.N.0/24, so that a process on this machine can answer as a pod; chosen when empty.
+    pod_cidr: a /24 of loopback, so that a process on this machine can answer as a pod; chosen when empty.
     """
 
     name: str
@@ -39,8 +39,8 @@ class Node:
     pod_cidr: str = ""
 
 
-def with_addresses(nodes: Iterable[Node]) -> list[tuple[Node, str]]:
-    """Each node with its pod CIDR: its own, or the first 127.10.N.0/24 (N from 1) nobody has.
+def with_addresses(nodes: Iterable[Node], pod_network: str) -> list[tuple[Node, str]]:
+    """Each node with its pod CIDR: its own, or the first /24 of `pod_network` (`127.11`) nobody has.
 
     Raises:
         SandboxError: more nodes than there are such networks, or two nodes of one name.
@@ -53,13 +53,13 @@ def with_addresses(nodes: Iterable[Node]) -> list[tuple[Node, str]]:
     if len(listed) > _MOST_NODES:
         raise SandboxError(f"nodes: got {len(listed)}, at most {_MOST_NODES} fit the sandbox's pod network.")
     taken = {node.pod_cidr for node in listed}
-    free = (cidr for number in range(1, _MOST_NODES + 1) if (cidr := f"127.10.{number}.0/24") not in taken)
+    free = (cidr for number in range(1, _MOST_NODES + 1) if (cidr := f"{pod_network}.{number}.0/24") not in taken)
     return [(node, node.pod_cidr or next(free)) for node in listed]
 
 
-def register(client: Client, nodes: Iterable[Node]) -> None:
+def register(client: Client, nodes: Iterable[Node], pod_network: str) -> None:
     """Create the nodes; kwok makes them Ready within a second or so. A node that exists is left as it is."""
-    for node, cidr in with_addresses(nodes):
+    for node, cidr in with_addresses(nodes, pod_network):
         try:
             client.create(manifest(node, cidr), field_manager=_FIELD_MANAGER)
         except ApiError as error:

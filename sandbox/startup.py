@@ -76,7 +76,7 @@ def start(
     prometheus.write_configuration(layout, settings)
     waiting += [launch(build(layout, settings)) for build in (keda.operator, keda.webhooks, keda.adapter)]
     waiting.append(launch(prometheus.component(layout, settings)))
-    register(api, nodes)
+    register(api, nodes, settings.pod_network)
     ready(*waiting)
     keda.register(api, layout, settings)
     wait_for_metrics_api(api)

@@ -224,9 +224,9 @@ def test_ports_are_free_and_all_different() -> None:
 
 def test_nodes_get_pod_networks_of_their_own_on_loopback() -> None:
     nodes = [Node("a"), Node("b", pod_cidr="127.10.1.0/24"), Node("c")]
-    assert [cidr for _, cidr in with_addresses(nodes)] == ["127.10.2.0/24", "127.10.1.0/24", "127.10.3.0/24"]
+    assert [cidr for _, cidr in with_addresses(nodes, "127.10")] == ["127.10.2.0/24", "127.10.1.0/24", "127.10.3.0/24"]
     with pytest.raises(SandboxError, match="a named twice"):
-        with_addresses([Node("a"), Node("a")])
+        with_addresses([Node("a"), Node("a")], "127.10")
 
 
 def test_a_node_has_what_the_cloud_would_give_it() -> None:

@@ -183,7 +183,9 @@ def test_pods_are_scheduled_and_left_to_the_kubelet_double(layout: Layout, api: 
 def test_nodes_look_like_the_clouds(layout: Layout, api: Client) -> None:
     node = api.get(NodeResource, "l40s-1")
     assert node.spec is not None
-    assert node.spec.podCIDR == "127.10.2.0/24"
+    settings = read_settings(layout)
+    assert settings is not None
+    assert node.spec.podCIDR == f"{settings.pod_network}.2.0/24"
     assert [taint.key for taint in node.spec.taints or []] == ["nvidia.com/gpu"]
     assert node.status is not None
     assert (node.status.allocatable or {})["nvidia.com/gpu"] == "1"

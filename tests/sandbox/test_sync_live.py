@@ -155,7 +155,8 @@ def stage(api: Client, layout: Layout, tmp_path: Path) -> Iterator[Stage]:
     yield made
     api.delete(ScaledObject, NAME, namespace=SPACE)
     api.delete(Deployment, NAME, namespace=SPACE)
-    within(20, lambda: made.in_force() is None and not _is_there(api))
+    # A new kind is collected only from the controller manager's next look at them on, up to 30 s later.
+    within(60, lambda: made.in_force() is None and not _is_there(api))
 
 
 def _is_there(api: Client) -> bool:
