@@ -1,0 +1,96 @@
+"""`warmline sandbox` through its door, without a control plane: what it says when there is none, and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import warmline
+from sandbox.control_plane import ComponentStatus
+from sandbox.faults import SandboxError
+
+ETCD = ComponentStatus(
+    "etcd", 4711, 2379, is_running=True, is_healthy=True, since="2027-01-01T00:00:00Z", log="/x/etcd.log"
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_sandbox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARMLINE_SANDBOX_DIR", str(tmp_path / "none"))
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(warmline, ["sandbox", *arguments])
+
+
+def test_status_without_a_sandbox_is_a_finding_that_says_so() -> None:
+    ran = run("status")
+    assert (ran.exit_code, ran.stdout) == (1, "the sandbox is not up\n")
+    assert run("status", "-o", "json").stdout == "[]\n"
+
+
+def test_env_without_a_sandbox_prints_nothing_a_shell_would_evaluate() -> None:
+    ran = run("env")
+    assert (ran.exit_code, ran.stdout) == (3, "")
+    assert "warmline sandbox up" in ran.stderr
+
+
+def test_down_without_a_sandbox_is_done() -> None:
+    ran = run("down")
+    assert ran.exit_code == 0
+    assert "not up" in ran.stderr
+
+
+@pytest.mark.parametrize(("healthy", "exit_code"), [(True, 0), (False, 1)])
+def test_status_tells_each_part(monkeypatch: pytest.MonkeyPatch, healthy: bool, exit_code: int) -> None:
+    part = ComponentStatus("etcd", 4711, 2379, is_running=True, is_healthy=healthy, since=ETCD.since, log=ETCD.log)
+    monkeypatch.setattr("sandbox.control_plane.status", lambda: [part])
+    ran = run("status", "-o", "json")
+    assert ran.exit_code == exit_code
+    assert json.loads(ran.stdout)[0] | {"log": ""} == {
+        "name": "etcd",
+        "pid": 4711,
+        "port": 2379,
+        "is_running": True,
+        "is_healthy": healthy,
+        "since": "2027-01-01T00:00:00Z",
+        "log": "",
+    }
+    table = run("status")
+    assert ("healthy" if healthy else "not well") in table.stdout
+
+
+def test_up_of_a_stack_whose_prometheus_is_elsewhere_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stacks = tmp_path / "stacks" / "far"
+    stacks.mkdir(parents=True)
+    for path in Path("stacks/local").rglob("*"):
+        if path.is_file():
+            copy = stacks / path.relative_to("stacks/local")
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_text(path.read_text().replace("http://127.0.0.1:9090", "http://prometheus.monitoring:9090"))
+    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(stacks.parent))
+    ran = run("up", "-s", "far")
+    assert ran.exit_code == 3
+    assert "prometheus.url: got http://prometheus.monitoring:9090" in ran.stderr
+
+
+@pytest.mark.parametrize(("met", "exit_code"), [(True, 0), (False, 1)])
+def test_a_demo_that_missed_an_expectation_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, met: bool, exit_code: int
+) -> None:
+    monkeypatch.setattr("sandbox.sale.demo.demo", lambda *_: met)
+    assert run("demo", "--out", str(tmp_path)).exit_code == exit_code
+
+
+def test_a_demo_that_cannot_be_played_says_why_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> bool:
+        raise SandboxError("etcd did not become ready.")
+
+    monkeypatch.setattr("sandbox.sale.demo.demo", broken)
+    ran = run("demo")
+    assert (ran.exit_code, ran.stderr) == (3, "etcd did not become ready.\n")
