@@ -19,7 +19,7 @@ from sandbox.kubeconfigs import client
 from sandbox.layout import Layout, Settings, new_settings, read_settings, write_settings
 from sandbox.lock import held
 from sandbox.nodes import Node, register
-from sandbox.places import sandbox_directory
+from sandbox.places import sandbox_directory, write_private
 from sandbox.processes import Process, ProcessRecord, is_running
 from sandbox.toolchain import ensure
 
@@ -71,8 +71,7 @@ def up(
             register(client(layout.kubeconfig), nodes, _running(layout.directory)[1].pod_network)
             report(f"the sandbox is already up ({layout.directory})")
             return layout
-        _clear_away(layout, report)
-        shutil.rmtree(layout.directory / "logs", ignore_errors=True)
+        _begin(layout, report)
         begun = monotonic()
         settings = new_settings(prometheus_port, scrape_interval_s)
         write_settings(layout, settings)
@@ -185,8 +184,33 @@ def _is_up(layout: Layout) -> bool:
     return bool(processes) and all(is_well(process, layout.keyring.ca, timeout_s=10) for process in processes)
 
 
+def _begin(layout: Layout, report: Report) -> None:
+    """Make the directory this sandbox's own.
+
+    Raises:
+        SandboxError: it holds somebody else's things under the names of ours; nothing of theirs is touched.
+    """
+    if not _is_ours(layout):
+        theirs = [path.name for path in layout.owned if path.exists() or path.is_symlink()]
+        if theirs:
+            fix = "Name a directory of its own in WARMLINE_SANDBOX_DIR, or delete these by hand."
+            raise SandboxError(f"{layout.directory} holds {', '.join(theirs)}, which no sandbox made. {fix}")
+    _clear_away(layout, report)
+    if layout.marker.exists():
+        shutil.rmtree(layout.marker.parent)
+    write_private(layout.marker, "")
+
+
+def _is_ours(layout: Layout) -> bool:
+    """Whether a sandbox was begun in the directory; after a crash its settings need not be whole."""
+    is_recorded = bool(ProcessRecord(layout.directory, "").read_what_can_be())
+    return is_recorded or layout.marker.exists() or read_settings(layout) is not None
+
+
 def _clear_away(layout: Layout, report: Report) -> list[str]:
     """Stop what runs and delete what the sandbox made, logs apart. Names of what was recorded as running."""
+    if not _is_ours(layout):
+        return []
     settings = read_settings(layout)
     record = ProcessRecord(layout.directory, settings.mark if settings else "")
     dead = [process.name for process in record.read_what_can_be() if not is_running(process)]
@@ -195,7 +219,8 @@ def _clear_away(layout: Layout, report: Report) -> list[str]:
     stopped = record.stop_all() + dead
     # Never "everything in there": somebody may name a directory that holds other things.
     for path in layout.owned:
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        is_folder = path.is_dir() and not path.is_symlink()
+        shutil.rmtree(path) if is_folder else path.unlink(missing_ok=True)
     return stopped
 
 

@@ -94,6 +94,11 @@ class Layout:
         return tuple(self.directory / name for name in names)
 
     @property
+    def marker(self) -> Path:
+        """Says that a sandbox was begun here, so what bears the names of `owned` is its. It stays with the logs."""
+        return self.directory / "logs" / ".warmline-sandbox"
+
+    @property
     def etcd(self) -> Path:
         return self.directory / "etcd"
 

@@ -144,6 +144,33 @@ def test_down_deletes_only_what_the_sandbox_made(layout: Layout) -> None:
     assert not layout.settings.exists()
 
 
+def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("bin/tool", "work/thesis.txt", "logs/mine.log"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("precious")
+    (tmp_path / "settings.json").write_text('{"editor": "vi"}')
+    before = sorted(tmp_path.rglob("*"))
+    assert control_plane.down(print, tmp_path) is False
+    monkeypatch.setattr(control_plane, "ensure", lambda *_: None)
+    with pytest.raises(SandboxError, match=r"holds settings.json, bin, work, which no sandbox made"):
+        control_plane.up([], print, tmp_path, with_pulumi=False)
+    assert [path for path in sorted(tmp_path.rglob("*")) if path.name != "lock"] == before
+
+
+def test_what_a_crash_left_is_cleared_away_and_never_through_a_link(layout: Layout, tmp_path: Path) -> None:
+    control_plane.down(print, layout.directory)
+    control_plane._begin(layout, print)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "file").touch()
+    layout.etcd.symlink_to(elsewhere)
+    layout.settings.write_text('{"mark": "cut sh')
+    control_plane.down(print, layout.directory)
+    assert not layout.etcd.is_symlink()
+    assert (elsewhere / "file").exists()
+    assert not layout.settings.exists()
+
+
 def test_down_where_nothing_ever_was(tmp_path: Path) -> None:
     lines: list[str] = []
     assert control_plane.down(lines.append, tmp_path / "none") is False
