@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from whenever import Instant, PlainDateTime, RepeatedTime, SkippedTime
 
+from stacks.events import offsets
+
 # Clocks further apart than this are not believed when they say that an event is over.
 TOLERANCE_S = 300
 
@@ -52,4 +54,5 @@ def moment(text: str, zone: str) -> Instant:
     except SkippedTime:
         raise ValueError(f"{text} does not exist in {zone}: clocks are put forward over it") from None
     except RepeatedTime:
-        raise ValueError(f"{text} exists twice in {zone}: add the offset, as {text}-04:00") from None
+        first, second = offsets(text.replace(" ", "T"), zone)
+        raise ValueError(f"{text} exists twice in {zone}: write {text}{first} or {text}{second}") from None

@@ -145,7 +145,7 @@ def _instant(text: str, zone: str, path: tuple[str | int, ...]) -> ZonedDateTime
         fix = "Clocks are put forward over it; write the time before or after the gap."
         return Misfit(path, text, f"a time that exists in {zone}", fix)
     except RepeatedTime:
-        first, second = _offset(iso, zone, "earlier"), _offset(iso, zone, "later")
+        first, second = offsets(iso, zone)
         fix = f"Write {text}{first} for the first or {text}{second} for the second."
         return Misfit(path, text, f"a time that exists once in {zone}", fix)
     except ValueError:
@@ -159,6 +159,11 @@ def _with_offset(iso: str, zone: str, path: tuple[str | int, ...]) -> ZonedDateT
         shown = local.to_fixed_offset().format_iso()
         return Misfit(path, iso, f"an offset that {zone} has then ({shown})", "Drop the offset, or correct it.")
     return local
+
+
+def offsets(iso: str, zone: str) -> tuple[str, str]:
+    """The two offsets of a local time that exists twice in `zone`, the earlier instant's first (`-04:00`, `-05:00`)."""
+    return _offset(iso, zone, "earlier"), _offset(iso, zone, "later")
 
 
 def _offset(iso: str, zone: str, which: Literal["earlier", "later"]) -> str:
