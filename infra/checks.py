@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
+from fractions import Fraction
 
-from infra.dialects.table import reserved_args
+from capacity.replicas import decimal_text
+from infra.dialects.table import dialect_of, reserved_args
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit
 from stacks.loader import PLATFORM_FILE, load_platform, shown, stacks_root
 from stacks.spec import Platform, Service
 from stacks.yaml_text import dotted, parse
+
+HPA_TOLERANCE = Fraction(11, 10)
+"""Source: kube-controller-manager --horizontal-pod-autoscaler-tolerance, default 0.1."""
 
 
 def misfits(platform: Platform) -> Iterator[Misfit]:
@@ -17,6 +24,7 @@ def misfits(platform: Platform) -> Iterator[Misfit]:
     first: dict[str, str] = {}
     for name, service in platform.services.items():
         yield from _reserved(name, service)
+        yield from _load_can_be_seen(name, service)
         model = service.model.name
         if model in first:
             # Both would answer the query of either, and each would scale on the load of the two.
@@ -35,6 +43,23 @@ def _reserved(name: str, service: Service) -> Iterator[Misfit]:
         if hit:
             path = ("services", name, "engine", "args", flag)
             yield Misfit(path, f"--{flag}", "a flag that is not Warmline's to keep", reserved[hit].replace("*", name))
+
+
+def _load_can_be_seen(name: str, service: Service) -> Iterator[Misfit]:
+    """An engine that refuses requests at its target never shows more, so nothing would ever be added."""
+    dialect = dialect_of(service.engine.kind)
+    target = Fraction(service.capacity.in_flight_per_replica)
+    for flag, value in service.engine.args.items():
+        # Engines accept a flag's unique beginning for the flag.
+        is_limit = dialect.in_flight_limit.startswith(flag) and not any(k.startswith(flag) for k in dialect.reserved)
+        if not is_limit or not re.fullmatch("[0-9]{1,9}", value):
+            continue
+        least = math.floor(target * HPA_TOLERANCE) + 1
+        if int(value) < least:
+            path = ("services", name, "engine", "args", flag)
+            expected = f"{least} or more: replicas are added above {decimal_text(target)} x 1.1 in flight"
+            fix = "Raise it, or lower in_flight_per_replica to what was measured with it."
+            yield Misfit(path, value, expected, fix)
 
 
 def checked_platform(stack: str) -> Platform:

@@ -67,7 +67,8 @@ def _evidence_is_good_enough(platform: Platform, service: Service, path: tuple[s
 
 def _slots_for_target(service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
     target, slots = service.capacity.in_flight_per_replica, service.engine.max_num_seqs
-    if target > slots:
+    # A replica that is full at its target has nothing left until the next is Ready: from there on requests only wait.
+    if target >= slots:
         fix = "Raise max_num_seqs, or lower in_flight_per_replica to what was measured with it."
-        expected = f"at most engine.max_num_seqs ({slots})"
+        expected = f"below engine.max_num_seqs ({slots})"
         yield Misfit((*path, "capacity", "in_flight_per_replica"), str(target), expected, fix)

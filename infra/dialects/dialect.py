@@ -37,7 +37,8 @@ class Dialect:
     `reserved` are flags, without dashes, that `engine.args` may not set, because `arguments` sets them or relies on
     their absence; each with what to do instead. `shown_flags` are
     those whose value may be shown in a pull request. `cache_env` are
-    variables that name folders below the compile cache, as `variable -> subfolder`.
+    variables that name folders below the compile cache, as `variable -> subfolder`. `in_flight_limit` is the flag that
+    bounds the requests in flight at one replica, running and waiting; the engine refuses what comes beyond.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Dialect:
     readiness_path: str
     metrics_path: str
     metrics: Metrics
+    in_flight_limit: str
     user_id: int
     group_id: int
     env: tuple[tuple[str, str], ...]

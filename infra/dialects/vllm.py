@@ -89,6 +89,8 @@ VLLM = Dialect(
     readiness_path="/health",
     metrics_path="/metrics",
     metrics=Metrics(running="vllm:num_requests_running", waiting="vllm:num_requests_waiting", model_label="model_name"),
+    # Waiting and running requests count. Source: vLLM 0.33, `v1/engine/async_llm.py`.
+    in_flight_limit="max-num-queued-reqs",
     # The image's own user `vllm`, in group 0: PyTorch looks its user's name up, so the number must have one.
     user_id=2000,
     group_id=0,

@@ -69,7 +69,7 @@ _MODEL_NAMES = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9._]{0,20}[A-Za-z0-9])?", f
 def _services(draw: st.DrawFn) -> dict[str, Any]:
     pool, gpus = draw(st.sampled_from([("l40s", 1), ("l40s-by-4", 1), ("l40s-by-4", 2), ("l40s-by-4", 4), ("own", 2)]))
     ceiling = draw(st.integers(1, 64))
-    in_flight = draw(st.integers(1, 64))
+    in_flight = draw(st.integers(1, 63))
     surge = draw(st.integers(0, 4))
     return service_data(
         node_pool=pool,
