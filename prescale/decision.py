@@ -62,8 +62,7 @@ def decide(observed: Observed, windows: Sequence[Window], calendar: str, clock: 
     notes = [*claims.notes, *_told(observed, before, kept, wanted, target)]
     findings += _not_in_force(observed, claims)
     if target > observed.max_replicas:
-        above = f"it is above the live ceiling of {observed.max_replicas}"
-        findings.append(f"a minReplicaCount of {target} was refused, {above}. {claiming.RAISE_CEILING}")
+        findings.append(_above_ceiling(observed, kept, target))
         patch = None
     elif remembered is None and target == observed.live:
         patch = None
@@ -106,13 +105,22 @@ def _clock_findings(clock: Clock) -> list[str]:
 def _told(observed: Observed, before: Record, kept: Kept | None, wanted: int, target: int) -> list[str]:
     notes = []
     live = observed.live
-    if kept and kept.floor > wanted:
+    if kept and kept.floor > wanted and kept.floor <= observed.max_replicas:
         notes.append(f"a person's {kept.floor} is kept until {kept.until.format_iso()}; {wanted} would do")
     elif before.kept and not kept and target < live:
         notes.append(f"a person's {before.kept.floor} was kept to its time and is let go")
     if live < wanted and before.set_to is not None and live != before.set_to:
         notes.append(f"somebody lowered {before.set_to} to {live}; raised again")
     return notes
+
+
+def _above_ceiling(observed: Observed, kept: Kept | None, target: int) -> str:
+    ceiling = f"the live ceiling of {observed.max_replicas}"
+    if kept and target == kept.floor:
+        # Source: KEDA 2.21, CheckReplicaCountBoundsAreValid; only without its webhook does such an object come about.
+        broken = f"a person's minReplicaCount of {target} is above {ceiling}, so KEDA takes no floor over"
+        return f"{broken}. Set it to {observed.max_replicas} or less; nothing was changed."
+    return f"a minReplicaCount of {target} was refused, it is above {ceiling}. {claiming.RAISE_CEILING}"
 
 
 def _not_in_force(observed: Observed, claims: Claims) -> list[str]:
@@ -123,6 +131,11 @@ def _not_in_force(observed: Observed, claims: Claims) -> list[str]:
     if observed.paused:
         fix = "Remove the annotation: the floor is in force as soon as KEDA scales again."
         findings.append(f"KEDA is paused ({observed.paused}), so no floor is in force. {fix}")
+    if observed.scale_out_paused:
+        # Source: KEDA 2.21, scaleFromZeroOrIdle returns at once; above 0 the HPA's own minimum still holds.
+        fix = "Remove the annotation."
+        lacks = "load above the floor gets no replicas, and at 0 replicas the floor gets none either"
+        findings.append(f"scaling out is paused ({observed.scale_out_paused}): {lacks}. {fix}")
     if observed.idle_replicas is not None:
         held = "force-activation holds it off until the event is over"
         fix = "Remove idleReplicaCount."

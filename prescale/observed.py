@@ -49,6 +49,12 @@ class Observed:
         return None
 
     @property
+    def scale_out_paused(self) -> str | None:
+        """The annotation that keeps KEDA and its HPA from scaling out, as `name: value`, if it is on."""
+        name = ownership.PAUSED_SCALE_OUT
+        return f"{name}: {self.annotations[name]}" if self._is_on(name) else None
+
+    @property
     def is_activated(self) -> bool:
         """Whether force-activation is on, by whomever."""
         return self._is_on(ownership.FORCE_ACTIVATION)
