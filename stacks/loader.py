@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,9 @@ PLATFORM_FILE = "platform.yaml"
 EVENTS_FILE = "events.yaml"
 
 S = TypeVar("S", bound=Spec)
+
+# The stack's name is a label's value on every object, and selects them.
+STACK_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9._]{0,61}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,9 @@ def _folder(stack: str, root: Path | None) -> Path:
         expected = f"one of {', '.join(known)}" if known else f"a folder with a {PLATFORM_FILE}"
         fix = "Name it with -s/--stack or WARMLINE_STACK, from inside the repository."
         raise InputError([Fault(shown(base), 0, "", f"no stack {stack!r}", expected, fix)])
+    if not STACK_NAME.fullmatch(stack):
+        expected = "at most 63 letters, digits, dots, hyphens and underscores, a letter or digit at both ends"
+        raise InputError([Fault(shown(folder), 0, "", f"the stack name {stack!r}", expected, "Rename the folder.")])
     return folder
 
 

@@ -26,9 +26,16 @@ Number = Annotated[Decimal, BeforeValidator(_exact, json_schema_input_type=float
 Positive = Annotated[Number, Field(gt=0)]
 # Names become parts of object names with a role suffix (`-image-prepull`), all of which must fit in 63.
 Name = Annotated[str, Field(pattern=DNS_LABEL, max_length=40)]
+# A Kubernetes Service may not begin with a digit. Source: Kubernetes 1.34, DNS-1035 label.
+ServiceName = Annotated[str, Field(pattern=DNS_LABEL.replace("[a-z0-9]", "[a-z]", 1), max_length=40)]
 Text = Annotated[str, Field(min_length=1)]
 # A month: longer lead times or margins are slips of the pen, and would leave the calendar's years.
 Seconds = Annotated[int, Field(ge=0, le=31 * 86400)]
+# More are slips of the pen, and Kubernetes' own fields hold 32 bits.
+MOST = 100_000
+Count = Annotated[int, Field(ge=1, le=MOST)]
+CountOrNone = Annotated[int, Field(ge=0, le=MOST)]
+GpuCount = Annotated[int, Field(ge=1, le=1024)]
 Percent = Annotated[Number, Field(gt=0, le=100)]
 
 
@@ -61,8 +68,8 @@ class NodePool(Spec):
 
     instance_types: Annotated[list[Text], Field(min_length=1)]
     provisioner: Literal["existing"] = Field("existing", description="who makes the nodes; existing: not Warmline")
-    max_nodes: Annotated[int, Field(ge=1)]
-    gpus_per_node: Annotated[int, Field(ge=1)] | None = Field(None, description="only for unknown instance types")
+    max_nodes: Count
+    gpus_per_node: GpuCount | None = Field(None, description="only for unknown instance types")
     local_disk_path: Annotated[str, Field(pattern=r"^/")] = "/mnt/k8s-disks/0"
 
     @model_validator(mode="after")
@@ -96,7 +103,7 @@ class Engine(Spec):
     kind: Literal["vllm"]
     version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$")]
     image: Annotated[str, Field(pattern=IMAGE_BY_DIGEST)]
-    max_num_seqs: Annotated[int, Field(ge=1)]
+    max_num_seqs: Count
     args: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], str] = {}
 
 
@@ -119,8 +126,8 @@ class Capacity(Spec):
 class Replicas(Spec):
     """`min` is the baseline Warmline falls back to; `max` the ceiling no event and no metric passes."""
 
-    min: Annotated[int, Field(ge=0)]
-    max: Annotated[int, Field(ge=1)]
+    min: CountOrNone
+    max: Count
 
     @model_validator(mode="after")
     def _ordered(self) -> Replicas:
@@ -139,7 +146,7 @@ class ColdStart(Spec):
     node_s: Seconds = 0
     image_s: Seconds = 0
     weights_s: Seconds
-    engine_start_s: Annotated[int, Field(ge=1)]
+    engine_start_s: Annotated[Seconds, Field(ge=1)]
 
     @property
     def total_s(self) -> int:
@@ -150,15 +157,15 @@ class ScaleDown(Spec):
     """How replicas are let go: after `window_s` of lower need, then `replicas` every `period_s`."""
 
     window_s: Annotated[int, Field(ge=0, le=3600)] = 600
-    replicas: Annotated[int, Field(ge=1)] = 1
+    replicas: Count = 1
     period_s: Annotated[int, Field(ge=1, le=1800)] = 60
 
 
 class Rollout(Spec):
     """A new version needs `surge` spare replicas' GPUs beside the running ones, or takes `unavailable` away."""
 
-    surge: Annotated[int, Field(ge=0)] = 1
-    unavailable: Annotated[int, Field(ge=0)] = 0
+    surge: CountOrNone = 1
+    unavailable: CountOrNone = 0
 
     @model_validator(mode="after")
     def _moves(self) -> Rollout:
@@ -185,14 +192,14 @@ class Service(Spec):
 
     owner: Text
     node_pool: Name
-    gpus_per_replica: Annotated[int, Field(ge=1)]
+    gpus_per_replica: GpuCount
     model: Model
     engine: Engine
     slo: Slo
     capacity: Capacity
     replicas: Replicas
     usual_load: UsualLoad | None = None
-    longest_stream_s: Annotated[int, Field(ge=1)]
+    longest_stream_s: Annotated[Seconds, Field(ge=1)]
     cold_start: ColdStart
     scale_down: ScaleDown = ScaleDown()
     rollout: Rollout = Rollout()
@@ -208,4 +215,4 @@ class Platform(Spec):
     prometheus: Prometheus
     weights_loader: WeightsLoader
     node_pools: Annotated[dict[Name, NodePool], Field(min_length=1)]
-    services: Annotated[dict[Name, Service], Field(min_length=1)]
+    services: Annotated[dict[ServiceName, Service], Field(min_length=1)]

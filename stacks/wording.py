@@ -12,6 +12,7 @@ from stacks.yaml_text import Document, dotted
 # Patterns of `stacks.spec` and `stacks.events` as a person would say them, by a piece that only they have.
 PATTERNS = {
     r"^\d{4}-\d{2}-\d{2}": "a date and time, as 2027-10-29 20:00",
+    r"^[a-z]([-a-z0-9]*": "a lower-case letter, then lower-case letters, digits and hyphens",
     r"^[a-z0-9]([-a-z0-9]*": "lower-case letters, digits and hyphens",
     "@sha256:": "an image by digest, as repository@sha256:<64 hex digits>",
 }

@@ -22,6 +22,8 @@ Path = tuple[str | int, ...]
 MAX_DIGITS = 20
 # Aliases of aliases grow a small file without bound.
 MAX_VALUES = 100_000
+# A stack's files are some ten levels deep; aliases nest deeper than the parser, and then than Python's own stack.
+MAX_DEPTH = 50
 
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
@@ -94,6 +96,9 @@ def _plain(node: yaml.Node, path: Path, walk: _Walk) -> Any:
     walk.lines.setdefault(path, node.start_mark.line + 1)
     if len(walk.lines) > MAX_VALUES:
         walk.fault(node, (), f"more than {MAX_VALUES} values", "a file a person can read", "Do without the aliases.")
+        raise InputError(walk.faults)
+    if len(path) > MAX_DEPTH:
+        walk.fault(node, (), f"more than {MAX_DEPTH} levels", "a file a person can read", "Write it flatter.")
         raise InputError(walk.faults)
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node)

@@ -62,6 +62,12 @@ def test_the_example_is_sound() -> None:
             "Benchmark one replica",
         ),
         (swap("[g6e.2xlarge]", "[g6e.2xlrage]"), "instance_types: got g6e.2xlrage", "gpus_per_node"),
+        (swap("  support-bot:", "  8b-bot:"), "services.8b-bot: got '8b-bot', expected a lower-case letter", "Correct"),
+        (swap("engine_start_s: 180", "engine_start_s: 99999999999"), "engine_start_s: got 99999999999", "Correct"),
+        (swap("stream_s: 180", "stream_s: 99999999999"), "longest_stream_s: got 99999999999", "Correct"),
+        (swap("max_num_seqs: 64", "max_num_seqs: 99999999999"), "max_num_seqs: got 99999999999", "Correct"),
+        (swap("max_nodes: 18", "max_nodes: 99999999999"), "max_nodes: got 99999999999", "Correct"),
+        (swap("[g6e.2xlarge]", "[x]\n    gpus_per_node: 99999999999"), "gpus_per_node: got 99999999999", "Correct"),
     ],
 )
 def test_platform_faults(tmp_path: Path, edit: Edit, where: str, fix: str) -> None:
@@ -70,6 +76,13 @@ def test_platform_faults(tmp_path: Path, edit: Edit, where: str, fix: str) -> No
     assert found[0].startswith("local/platform.yaml:")
     assert where in found[0]
     assert fix in found[0]
+
+
+@pytest.mark.parametrize("name", ["my stack", "a,b", "-a", "a" * 64])
+def test_a_stacks_name_is_a_labels_value(tmp_path: Path, name: str) -> None:
+    write_stack(tmp_path).rename(tmp_path / name)
+    with pytest.raises(InputError, match=r"got the stack name .*Rename the folder"):
+        load_platform(name, tmp_path)
 
 
 def test_eight_gpu_node_names_what_it_can_hold(tmp_path: Path) -> None:

@@ -73,6 +73,16 @@ def test_refused_without_a_traceback(text: str) -> None:
     assert all(str(fault).startswith("f:") and fault.fix for fault in raised.value.faults)
 
 
+def test_aliases_that_nest_deeper_than_the_parser_are_refused() -> None:
+    lines, inner = [], "1"
+    for name in "abcdefgh":
+        lines.append(f"{name}: &{name} {'[' * 150}{inner}{']' * 150}")
+        inner = f"*{name}"
+    for text in (lines[0], "\n".join(lines)):
+        with pytest.raises(InputError, match="more than 50 levels"):
+            parse(text, "f")
+
+
 def test_dotted() -> None:
     assert dotted(("events", 0, "start")) == "events[0].start"
     assert dotted(()) == ""
