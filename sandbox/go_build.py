@@ -111,7 +111,8 @@ def build(tool: Tool, target: Path, workshop: Workshop, report: Callable[[str], 
             if tool.edited_main:
                 _edit_main(_folder_of(tool.edited_main, folder, tool, workshop, report), folder / "edited", tool)
             flags = " ".join(("-s -w", *tool.ldflags))
-            arguments = ["build", "-mod=readonly", "-trimpath", "-ldflags", flags, "-o", str(partial), tool.package]
+            arguments = ["build", "-mod=readonly", "-trimpath", "-ldflags", flags, "-o", str(partial)]
+            arguments += [*(["-tags", ",".join(tool.tags)] if tool.tags else []), tool.package]
             workshop.run(arguments, folder, tool, report)
         partial.replace(target)
     finally:
