@@ -62,6 +62,7 @@ def shipped_stacks() -> list[str]:
 
 
 _NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?", fullmatch=True)
+_SERVICE_NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?", fullmatch=True)
 _MODEL_NAMES = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9._]{0,20}[A-Za-z0-9])?", fullmatch=True)
 
 
@@ -92,7 +93,7 @@ def _services(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def platforms(draw: st.DrawFn) -> Platform:
     """Any platform of one or two services that the loader would accept."""
-    names = draw(st.lists(_NAMES, min_size=1, max_size=2, unique=True))
+    names = draw(st.lists(_SERVICE_NAMES, min_size=1, max_size=2, unique=True))
     services = {name: draw(_services()) for name in names}
     for index, service in enumerate(services.values()):
         service["model"]["name"] += str(index)  # two services of a namespace never serve one name
