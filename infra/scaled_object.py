@@ -74,11 +74,9 @@ def _spec(name: str, args: ScaledObjectArgs) -> dict[str, Any]:
             "replicas": max(service.replicas.min, 1),
             "behavior": "currentReplicasIfHigher",
         },
-        "advanced": {
-            # True would scale back to the replicas from before KEDA when this object goes, in the middle of a sale.
-            "restoreToOriginalReplicaCount": False,
-            "horizontalPodAutoscalerConfig": {"behavior": _behavior(service)},
-        },
+        # restoreToOriginalReplicaCount is left at its false: KEDA drops a false when it writes the object, and every
+        # `pulumi refresh` would find a drift. True would scale back in the middle of a sale if this object went.
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _behavior(service)}},
         "triggers": [_trigger(args)],
     }
 

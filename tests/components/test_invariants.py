@@ -196,6 +196,19 @@ def names_fit_and_children_carry_the_parents(world: World) -> None:
             assert item.name.startswith(f"{parent.name}-")
 
 
+def scaler_has_nothing_that_keda_drops(world: World) -> None:
+    """KEDA writes the object back through Go structs whose `omitempty` drops a false: a drift at every refresh."""
+
+    def values(part: Any) -> Iterator[Any]:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        yield part
+        for one in inner:
+            yield from values(one)
+
+    for item in world.of_kind("ScaledObject"):
+        assert not [value for value in values(item.inputs["spec"]) if value is False or value in ("", [], {}, None)]
+
+
 def everything_in_the_cluster_goes_through_the_one_provider(world: World) -> None:
     for item in world.rendered.objects:
         if is_manifest(item):
@@ -212,6 +225,7 @@ INVARIANTS: list[Callable[[World], None]] = [
     nobody_but_keda_sets_replicas,
     scaler_says_what_the_spec_says,
     query_is_one_element_of_known_metrics,
+    scaler_has_nothing_that_keda_drops,
     pods_go_onto_their_pool_and_nowhere_else,
     images_are_pinned_and_pulled_ahead,
     pods_may_do_no_more_than_they_need,

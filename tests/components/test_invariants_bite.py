@@ -43,6 +43,11 @@ def _without_drain(item: Object) -> None:
 
 
 FAULTS: list[tuple[Callable[[rules.World], None], str, Callable[[Object], Any]]] = [
+    (
+        rules.scaler_has_nothing_that_keda_drops,
+        "ScaledObject",
+        lambda item: item["spec"]["advanced"].update(restoreToOriginalReplicaCount=False),
+    ),
     (rules.no_schema_fault, "Deployment", lambda item: item["spec"].update(replica=2)),
     (
         rules.gpu_request_is_the_limit_and_fits_a_node,
