@@ -196,7 +196,8 @@ def _read(path: Path, model: type[S]) -> _Reading[S]:
         return _Reading(path, empty, list(error.faults))
     if not isinstance(document.data, dict):
         got = "an empty file" if document.data is None else f"a {type(document.data).__name__}"
-        fix = "`events: []` says that nothing is coming." if path.name == EVENTS_FILE else "See docs/reference/spec.md."
+        is_calendar = path.name == EVENTS_FILE
+        fix = "`events: []` says that nothing is coming." if is_calendar else "See docs/reference/platform.md."
         return _Reading(path, document, [Fault(shown(path), 1, "", got, f"a mapping with {_required(model)}", fix)])
     cut = _cut_short(path, text)
     try:

@@ -23,6 +23,13 @@ def faults(root: Path, *, platform: Edit | None = None, events: Edit | None = No
     return [str(fault).replace(f"{root}/", "") for fault in raised.value.faults]
 
 
+def test_an_empty_platform_points_to_a_page_that_is_there(tmp_path: Path) -> None:
+    (fault,) = faults(tmp_path, platform=lambda _: "", events=calendar())
+    page = re.search(r"docs/\S+\.md", fault)
+    assert page, fault
+    assert (LOCAL.parents[1] / page[0]).is_file(), fault
+
+
 def test_the_example_is_sound() -> None:
     assert load_stack("local", LOCAL.parent).calendar.events[0].name == "diwali-sale"
 
