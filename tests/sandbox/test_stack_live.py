@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +23,10 @@ from infra.render import render
 from sandbox import control_plane, for_stack
 from sandbox.kubeconfigs import client as client_for
 from sandbox.layout import free_ports
+from sandbox.load import LoadRun
 from sandbox.load import run as play_load
+from sandbox.load.play import play, target_from
+from sandbox.load.schedule import phases_from
 from sandbox.places import REPOSITORY
 from sandbox.sale.commands import Commands, Ran
 from sandbox.sale.demo import pulumi_up, scaler_query
@@ -161,6 +165,27 @@ def test_a_floor_survives_up_up_with_refresh_and_refresh(stage: Stage) -> None:
         over = stage.commands.warmline("prescale", "sync", "-s", "local")
     assert over.exit_code == 0, over.stdout + over.stderr
     assert stage.minimum() == 2
+
+
+def test_streams_outlive_the_pod_that_is_taken_away(stage: Stage) -> None:
+    """As a scale-down does: 45 s streams, longer than Kubernetes' own grace period, and a pod deleted under them."""
+    within(60, lambda: stage.ready() == 2)
+    target = target_from(for_stack.balancer_url(stage.directory), "support-8b", f"{NAME}.{SPACE}")
+    long = replace(target, output_tokens=2500)
+
+    async def played() -> LoadRun:
+        playing = asyncio.create_task(play(phases_from([(8, 1.5)]), long, None, seed=3))
+        await asyncio.sleep(6)
+        pod = next(iter(stage.api.list(Pod, namespace=SPACE, labels={ownership.SERVICE_LABEL: NAME})))
+        assert pod.metadata is not None
+        assert pod.metadata.name is not None
+        stage.api.delete(Pod, pod.metadata.name, namespace=SPACE)
+        return await playing
+
+    records = asyncio.run(played()).records
+    assert len(records) > 5
+    assert min(record.e2e_s for record in records) > 40
+    assert [record.error for record in records if record.error] == []
 
 
 def test_a_faulty_stack_fails_up_with_its_faults_and_without_a_traceback(stage: Stage) -> None:
