@@ -130,5 +130,8 @@ def _is_a_persons(observed: Observed, before: Record) -> bool:
 
 
 def kept_until(events: Iterable[Held], now: Instant) -> Instant:
-    """The end of the last window that counts now, else 4 hours from now."""
-    return max((held.until for held in events), default=now.add(seconds=KEPT_FOR_S))
+    """The end of the last window that is still open, else 4 hours from now.
+
+    One that only another calendar may let go of counts past its end, and says nothing of how long.
+    """
+    return max((held.until for held in events if held.until > now), default=now.add(seconds=KEPT_FOR_S))

@@ -67,7 +67,7 @@ def decide(observed: Observed, windows: Sequence[Window], calendar: str, clock: 
     elif remembered is None and target == observed.live:
         patch = None
     else:
-        activation = _activation(observed, before, claims, baseline, may_lower=may_lower)
+        activation = _activation(observed, before, claims, target, may_lower=may_lower)
         set_to = target if target == wanted or target != observed.live else before.set_to
         after = Record(set_to, claims.events, kept, activated=activation in {"set", "keep"})
         patch = _patch(observed, None if _says_nothing(after, target, wanted) else after, target, activation)
@@ -109,6 +109,8 @@ def _told(observed: Observed, before: Record, kept: Kept | None, wanted: int, ta
         notes.append(f"a person's {kept.floor} is kept until {kept.until.format_iso()}; {wanted} would do")
     elif before.kept and not kept and target < live:
         notes.append(f"a person's {before.kept.floor} was kept to its time and is let go")
+    if _is_stuck(observed, target):
+        notes.append(f"it is at 0 replicas: force-activation has KEDA bring up {target}, whatever its trigger says")
     if live < wanted and before.set_to is not None and live != before.set_to:
         notes.append(f"somebody lowered {before.set_to} to {live}; raised again")
     return notes
@@ -143,19 +145,23 @@ def _not_in_force(observed: Observed, claims: Claims) -> list[str]:
     return findings
 
 
-def _activation(
-    observed: Observed, before: Record, claims: Claims, baseline: int | None, *, may_lower: bool
-) -> str | None:
+def _activation(observed: Observed, before: Record, claims: Claims, target: int, *, may_lower: bool) -> str | None:
     """`set`, `keep`, `remove` force-activation, or None to leave it alone.
 
-    At 0 replicas with no metric, and with idleReplicaCount, KEDA does not look at the floor without it.
+    At 0 replicas with a trigger that fails, as it does where only the engines have the metric, and with
+    idleReplicaCount, KEDA does not look at the floor without it. Every event gets it, whatever its baseline: how many
+    replicas run is not in the object, and a pause or a person may have left none.
     """
-    is_needed = bool(claims.events) and (not baseline or observed.idle_replicas is not None)
-    if is_needed:
+    if claims.events or _is_stuck(observed, target):
         return ("keep" if before.activated else None) if observed.is_activated else "set"
     if before.activated:
         return "remove" if may_lower else "keep"
     return None
+
+
+def _is_stuck(observed: Observed, target: int) -> bool:
+    """Whether nothing runs although nobody wants it so."""
+    return observed.is_at_zero and target > 0 and observed.idle_replicas is None and not observed.paused
 
 
 def _says_nothing(after: Record, target: int, wanted: int) -> bool:

@@ -21,7 +21,8 @@ Writer = Literal["prescale", "builder", "person"]
 class Observed:
     """What one read of the API server said.
 
-    `min_writer` is who wrote `spec.minReplicaCount`; None where the server did not say.
+    `min_writer` is who wrote `spec.minReplicaCount`; None where the server did not say. `is_at_zero` says that the HPA
+    rests since its target has no replicas; False where KEDA does not say it (before 2.21).
     """
 
     name: str
@@ -34,6 +35,7 @@ class Observed:
     annotations: Mapping[str, str] = field(default_factory=dict)
     hpa_name: str = ""
     min_writer: Writer | None = None
+    is_at_zero: bool = False
 
     @property
     def live(self) -> int:
@@ -83,7 +85,14 @@ def observe(scaled_object: Mapping[str, Any]) -> Observed:
         annotations=metadata.get("annotations") or {},
         hpa_name=status.get("hpaName") or _hpa_name(metadata["name"], spec),
         min_writer=_min_writer(metadata),
+        is_at_zero=_is_at_zero(status),
     )
+
+
+def _is_at_zero(status: Mapping[str, Any]) -> bool:
+    # Source: KEDA 2.21, checkHPAHealth: the condition mirrors the HPA's, and is looked at with every poll.
+    conditions = status.get("conditions") or []
+    return any(item.get("type") == "HPAActive" and item.get("reason") == "ScalingDisabled" for item in conditions)
 
 
 def _hpa_name(name: str, spec: Mapping[str, Any]) -> str:

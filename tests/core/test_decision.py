@@ -80,7 +80,8 @@ def test_raised_from_raise_at_and_released_at_the_end() -> None:
             "resourceVersion": "1",
             "annotations": {
                 ownership.FLOOR_ANNOTATION: '{"set":7,"events":[{"event":"sale","floor":7,'
-                '"until":"2027-10-29T18:30:00Z","calendar":"local/events.yaml"}]}'
+                '"until":"2027-10-29T18:30:00Z","calendar":"local/events.yaml"}],"activated":true}',
+                ownership.FORCE_ACTIVATION: "true",
             },
         },
         "spec": {"minReplicaCount": 7},
@@ -263,6 +264,13 @@ class TestBaseline:
         assert minimum(run(target, [window()], 5 * HOUR)[0]) == 2
 
 
+def test_a_window_of_another_calendar_that_is_over_does_not_say_how_long_a_persons_value_is_kept() -> None:
+    target, _ = run(scaled_object(), [window()], calendar="laptop/events.yaml")
+    target, _ = run(by_a_person(target, 9), [], 5 * HOUR)
+    assert minimum(run(target, [], 8 * HOUR)[0]) == 9
+    assert minimum(run(target, [], 9 * HOUR)[0]) == 7
+
+
 class TestZero:
     def test_activation_comes_and_goes_in_the_same_patches(self) -> None:
         target, decision = run(scaled_object(minimum=0, baseline="0"), [window()])
@@ -272,6 +280,34 @@ class TestZero:
         target, _ = run(target, [window()], 4 * HOUR)
         assert ownership.FORCE_ACTIVATION not in target["metadata"]["annotations"]
         assert minimum(target) == 0
+
+    def test_every_event_has_it_for_a_pause_may_have_left_no_replicas(self) -> None:
+        target, decision = run(scaled_object(), [window()])
+        assert decision.patch
+        assert decision.patch["metadata"]["annotations"][ownership.FORCE_ACTIVATION] == "true"
+        target, _ = run(target, [window()], 4 * HOUR)
+        assert target["metadata"]["annotations"] == {ownership.BASELINE_ANNOTATION: "2"}
+
+    def test_a_baseline_is_brought_up_from_no_replicas_too(self) -> None:
+        resting = {"conditions": [{"type": "HPAActive", "status": "True", "reason": "ScalingDisabled"}]}
+        target, decision = run({**scaled_object(), "status": resting}, [])
+        assert "at 0 replicas" in decision.notes[0]
+        assert target["metadata"]["annotations"][ownership.FORCE_ACTIVATION] == "true"
+        assert run(target, [])[1].patch is None
+        target, _ = run({**target, "status": {}}, [])
+        assert target["metadata"]["annotations"] == {ownership.BASELINE_ANNOTATION: "2"}
+
+    @pytest.mark.parametrize(
+        "start",
+        [
+            scaled_object(minimum=0, baseline="0"),
+            scaled_object(idle=0),
+            scaled_object(annotations={ownership.PAUSED: "true"}),
+        ],
+    )
+    def test_what_is_meant_to_have_no_replicas_is_left_alone(self, start: dict[str, Any]) -> None:
+        resting = {"conditions": [{"type": "HPAActive", "status": "True", "reason": "ScalingDisabled"}]}
+        assert run({**start, "status": resting}, [])[1].patch is None
 
     def test_activation_of_somebody_else_stays(self) -> None:
         theirs = {ownership.FORCE_ACTIVATION: "true"}
