@@ -93,6 +93,7 @@ def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
 
     from sandbox.sale.demo import demo as play
 
+    _end_tidily()
     if not _guarded(lambda: play(Path(out).resolve(), time_scale, seed, _say)):
         ctx.exit(FINDING)
 
@@ -111,6 +112,7 @@ def bench_event(time_scale: int, seed: int, work: str, to: str) -> None:
     from sandbox.sale.bench_page import write
     from sandbox.sale.comparison import compare
 
+    _end_tidily()
     comparison = _guarded(lambda: compare(Path(work).resolve(), time_scale, seed, _say))
     _say(f"written: {write(Path(to), comparison)}")
 
@@ -119,6 +121,13 @@ def _health(part: ComponentStatus) -> str:
     if not part.is_running:
         return "dead"
     return "healthy" if part.is_healthy else "not well"
+
+
+def _end_tidily() -> None:
+    """A play that is ended (a CI job cancelled) stops what it started, as it does on Ctrl-C."""
+    import signal
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def _say(line: str) -> None:

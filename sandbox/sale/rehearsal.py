@@ -17,6 +17,7 @@ import yaml
 from whenever import Instant
 
 from stacks.events import CalendarSpec
+from stacks.faults import Fault, InputError
 from stacks.loader import EVENTS_FILE, PLATFORM_FILE, Stack
 from stacks.spec import Platform
 
@@ -89,7 +90,7 @@ def rehearse(stack: Stack, calendar: CalendarSpec, root: Path, factor: int, prom
         prometheus_url: where this sandbox's Prometheus listens.
 
     Raises:
-        ValueError: a duration that `factor` does not divide: the rehearsal's numbers would not be the stack's.
+        InputError: a duration that `factor` does not divide: the rehearsal's numbers would not be the stack's.
     """
     data = stack.platform.model_dump(exclude_none=True)
     data["prometheus"]["url"] = prometheus_url
@@ -112,7 +113,10 @@ def rehearse(stack: Stack, calendar: CalendarSpec, root: Path, factor: int, prom
 
 def _divided(seconds: int, factor: int, path: str) -> int:
     if seconds % factor:
-        raise ValueError(f"{path}: got {seconds} s, expected a multiple of the time scale {factor}. Change the scale.")
+        expected = f"a multiple of the time scale {factor}"
+        raise InputError(
+            [Fault("the rehearsed stack", 0, path, f"{seconds} s", expected, "Choose another --time-scale.")]
+        )
     return seconds // factor
 
 

@@ -10,6 +10,7 @@ from whenever import Instant
 from sandbox.sale.play import Course, Stage
 from sandbox.sale.rehearsal import Rehearsal, rehearse
 from sandbox.sale.script import script
+from stacks.faults import InputError
 from stacks.loader import load_calendar_spec, load_stack
 
 START, END = Instant.from_utc(2027, 3, 1, 12, 0, 5), Instant.from_utc(2027, 3, 1, 12, 2)
@@ -40,7 +41,7 @@ def test_a_rehearsed_stack_loads_with_an_empty_calendar_until_its_event_is_sched
 
 
 def test_a_scale_that_does_not_divide_a_duration_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"cold_start.weights_s: got 120 s, expected a multiple of the time scale 7"):
+    with pytest.raises(InputError, match=r"cold_start.weights_s: got 120 s, expected a multiple of the time scale 7"):
         rehearse(load_stack("local"), load_calendar_spec("local"), tmp_path / "stacks", 7, "http://127.0.0.1:1")
 
 

@@ -1,0 +1,38 @@
+"""The demo leaves nothing behind, however it ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sandbox.layout import Layout, read_settings
+from sandbox.places import REPOSITORY
+from sandbox.processes import marked
+
+pytestmark = pytest.mark.sandbox
+
+PROGRAM = "from cli.main import main; main()"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_demo_that_is_ended_stops_what_it_started(tmp_path: Path, number: signal.Signals) -> None:
+    argv = [sys.executable, "-c", PROGRAM, "sandbox", "demo", "--out", str(tmp_path / "out")]
+    demo = subprocess.Popen(argv, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
+    assert demo.stderr is not None
+    said = []
+    for line in demo.stderr:
+        said.append(line)
+        if "kube-apiserver is ready" in line:
+            break
+    settings = read_settings(Layout(tmp_path / "out" / "sandbox"))
+    assert settings is not None, "".join(said)
+    assert marked(settings.mark)
+    demo.send_signal(number)
+    rest = demo.communicate(timeout=60)[1]
+    assert demo.returncode not in {0, None}
+    assert "Traceback" not in rest
+    assert marked(settings.mark) == []
