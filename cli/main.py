@@ -56,7 +56,8 @@ class LateGroup(click.Group):
     cls=LateGroup,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": None},
     epilog=examples("warmline preview -s local", "warmline prescale plan -s local")
-    + "\n\nExit codes: 0 done, 1 a finding, 2 bad input, 3 cluster or cloud out of reach.",
+    + "\n\nExit codes: 0 done, 1 a finding, 2 bad input, 3 cluster or cloud out of reach."
+    + '\n\nCompletion: eval "$(_WARMLINE_COMPLETE=bash_source warmline)", or zsh_source.',
 )
 @click.version_option(version("warmline"), "-V", "--version", prog_name="warmline")
 def warmline() -> None:

@@ -20,7 +20,7 @@ def stack_option(command: F) -> F:
         metavar="STACK",
         show_envvar=True,
         help="The environment: a folder below stacks/.",
-        shell_complete=_stacks,
+        shell_complete=complete_stacks,
     )
     return option(command)
 
@@ -37,7 +37,8 @@ def examples(*lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _stacks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+def complete_stacks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """The stacks whose names begin so, for shell completion."""
     from stacks.loader import PLATFORM_FILE, stacks_root
 
     names = (path.parent.name for path in stacks_root().glob(f"*/{PLATFORM_FILE}"))

@@ -24,7 +24,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str |
     from rich.console import Console
     from rich.table import Table
 
-    drawn = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    drawn = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(column, overflow="fold")  # half a time or half a path is none
     for row in rows:
         drawn.add_row(*row)
     console = Console(soft_wrap=True)

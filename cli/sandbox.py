@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from cli.exits import FINDING, OUT_OF_REACH
-from cli.options import examples, output_option
+from cli.options import complete_stacks, examples, output_option
 
 T = TypeVar("T")
 
@@ -29,9 +29,22 @@ def sandbox() -> None:
 
 
 @sandbox.command(epilog=examples("warmline sandbox up", "warmline sandbox up -s local"))
-@click.option("-s", "--stack", envvar="WARMLINE_STACK", default="local", show_default=True, metavar="STACK")
+@click.option(
+    "-s",
+    "--stack",
+    envvar="WARMLINE_STACK",
+    default="local",
+    show_default=True,
+    show_envvar=True,
+    metavar="STACK",
+    help="Whose nodes it gets: a folder below stacks/.",
+    shell_complete=complete_stacks,
+)
 def up(stack: str) -> None:
-    """Start it: builds what is missing first, and says how far it is."""
+    """Start it: builds what is missing first, and says how far it is.
+
+    One that is well is left as it is. One of which a part died is begun anew; its cluster and Pulumi state go.
+    """
     from sandbox.for_stack import up as start
     from stacks.loader import load_platform
 

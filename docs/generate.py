@@ -98,14 +98,16 @@ def _default(field: FieldInfo) -> str:
     return "none" if value is None else f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def _commands(command: click.Command, name: str) -> Iterator[str]:
-    context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100)
-    yield f"\n## {name}\n\n```\n{command.get_help(context)}\n```\n"
+def _commands(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[str]:
+    context = click.Context(
+        command, parent, name, terminal_width=100, max_content_width=100, **command.context_settings
+    )
+    yield f"\n## {context.command_path}\n\n```\n{command.get_help(context)}\n```\n"
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
             inner = command.get_command(context, child)
             if inner is not None and not inner.hidden:
-                yield from _commands(inner, f"{name} {child}")
+                yield from _commands(inner, child, context)
 
 
 def main() -> None:

@@ -1,0 +1,30 @@
+"""What the commands have in common: tables on narrow terminals, and completion."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from cli.main import warmline
+from cli.output import table
+
+
+def test_a_narrow_terminal_cuts_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "30")
+    path = "/home/somebody/.local/state/warmline/sandbox/logs/etcd.log"
+    table(["part", "log"], [["kube-controller-manager", path]])
+    _, *lines = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert max(map(len, lines)) <= 30
+    assert "".join(line[16:].strip() for line in lines) == path
+
+
+@pytest.mark.parametrize("words", ["preview -s ", "prescale sync -s ", "sandbox up -s "])
+def test_stacks_are_completed(words: str) -> None:
+    line = f"warmline {words}"
+    asked = {"_WARMLINE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    result = CliRunner().invoke(warmline, prog_name="warmline", env=asked)
+    assert "plain,local" in result.stdout.splitlines()
