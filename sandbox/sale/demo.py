@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from sandbox.places import REPOSITORY
 from sandbox.sale import chart, report
 from sandbox.sale.commands import CommandError, Commands, Cron, Ran, parsed
 from sandbox.sale.expectations import Moments, Played, expectations
-from sandbox.sale.play import Course, Play, Stage, cron_period_s, raising_run, write_calendar
+from sandbox.sale.play import Course, Play, Stage, at_t0, cron_period_s, raising_run, write_calendar
 from sandbox.sale.rehearsal import NOT_SCALED, Rehearsal, rehearse
 from sandbox.sale.script import script
 from sandbox.sale.verdict import Expectation
@@ -93,9 +93,8 @@ def evening(stage: Stage, say: Say) -> tuple[Played, Expectation]:
     cron = Cron(commands, STACK, cron_period_s(rehearsal.factor))
     with Play(stage, course, say, "warmline") as play:
         cron.start()
-        say(
-            f"cron runs `warmline prescale sync -s {STACK}` every {cron.period_s:.0f} s; floor {floor} is due at T-90 s"
-        )
+        for line in what_comes(stage, course, floor, cron.period_s):
+            say(line)
         play.wait_until(course.start - 4)
         status = commands.warmline("prescale", "status", "-s", STACK)
         play.wait_until(course.start + stage.script.planned_s + UP_AFTER_S)
@@ -110,6 +109,17 @@ def evening(stage: Stage, say: Say) -> tuple[Played, Expectation]:
     moments = _moments(stage, course, cron, up)
     starts = list(play.watch.starts.values())
     return Played(service, floor, moments, play.watch.samples, starts, records), _said_warm(status)
+
+
+def what_comes(stage: Stage, course: Course, floor: int, cron_every_s: float) -> Iterator[str]:
+    """What is about to be played, a line each."""
+    due = f"floor {floor} is due at {at_t0(course.raise_at, course)}"
+    yield f"cron runs `warmline prescale sync -s {STACK}` every {cron_every_s:.0f} s; {due}"
+    yield f"the load: {stage.script.usual_rps} rps until T0; {_load(stage)}"
+
+
+def _load(stage: Stage) -> str:
+    return "; ".join(f"{phase.seconds} s at {phase.rps} rps ({phase.what})" for phase in stage.script.phases)
 
 
 def pulumi_up(commands: Commands) -> Ran:
@@ -172,7 +182,7 @@ def _write(path: Path, stage: Stage, played: Played, lines: list[Expectation], l
     facts = [
         ("Time scale", f"{stage.rehearsal.factor}; not scaled: {NOT_SCALED}"),
         ("Lead time and margin", f"{stage.rehearsal.lead_time_s} s and {stage.rehearsal.margin_s} s, scaled"),
-        ("Load", "; ".join(f"{phase.seconds} s at {phase.rps} rps ({phase.what})" for phase in stage.script.phases)),
+        ("Load", _load(stage)),
         ("Usual load", f"{stage.script.usual_rps} rps before T0 and after"),
         ("Seed of the arrivals", str(stage.seed)),
         ("Real", "etcd, kube-apiserver, controller manager, scheduler, kwok, KEDA, Prometheus, Envoy, Pulumi"),

@@ -107,8 +107,7 @@ class Play:
         return read_records(self.records_file)
 
     def at_t0(self, moment: float) -> str:
-        """`T-75 s`, `T+12 s`."""
-        return f"T{moment - self.course.start:+.0f} s"
+        return at_t0(moment, self.course)
 
     _told: tuple[int | None, int, int] | None = None
 
@@ -140,6 +139,11 @@ class Play:
         return subprocess.Popen(
             argv, cwd=self.stage.commands.repository, stdout=log, stderr=log, start_new_session=True
         )
+
+
+def at_t0(moment: float, course: Course) -> str:
+    """`T-75 s`, `T+12 s`."""
+    return f"T{moment - course.start:+.0f} s"
 
 
 def raising_run(cron: Cron, course: Course) -> Ran | None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from whenever import Instant
 
-from sandbox.sale.play import Course, Stage
+from sandbox.sale import demo
+from sandbox.sale.play import Course, Stage, at_t0
 from sandbox.sale.rehearsal import Rehearsal, rehearse
 from sandbox.sale.script import script
 from stacks.faults import InputError
@@ -59,4 +60,13 @@ def test_the_raise_falls_on_the_grain_and_leaves_time_to_write_the_calendar(rehe
     assert course.raise_at % grain_s == 0
     assert 7 <= course.raise_at - 1_900_000_001.4 <= 8 + grain_s
     assert course.start - course.raise_at == 90
+    assert at_t0(course.raise_at, course) == "T-90 s"
     assert course.end - course.start == played.window_s
+
+
+def test_the_demo_says_what_is_played_on_any_scale(tmp_path: Path) -> None:
+    played = rehearse(load_stack("local"), load_calendar_spec("local"), tmp_path, 10, "http://127.0.0.1:1")
+    stage = Stage(played, script(played.platform, played.calendar, 10), None, None, "", Path(), 1, "")  # type: ignore[arg-type]
+    cron, load = demo.what_comes(stage, Course.after(1_900_000_001.4, stage), 7, 6.0)
+    assert cron.endswith("every 6 s; floor 7 is due at T-180 s")
+    assert load.startswith("the load: 5.3 rps until T0; 70 s at 26.7 rps (the sale as planned); 80 s at 53.4 rps (more")
