@@ -21,6 +21,7 @@ from whenever import Instant
 from prescale.clock import Clock
 from prescale.kubeconfig import choose
 from prescale.objects import Conflict, Refused
+from prescale.shapes import AutoscalerShape, PodShape, ScaledObjectShape, checked
 from prescale.wire import Wire
 from stacks import ownership
 from stacks.reach import OutOfReach
@@ -76,13 +77,14 @@ class Cluster:
     def scaled_objects(self, stack: str) -> list[dict[str, Any]]:
         """Every ScaledObject that carries the stack's label, in one call."""
         with self._reaching():
-            return list(self._client.list(ScaledObject, labels={ownership.STACK_LABEL: stack}))
+            found = self._client.list(ScaledObject, labels={ownership.STACK_LABEL: stack})
+            return checked(found, ScaledObjectShape)
 
     def scaled_object(self, name: str) -> dict[str, Any] | None:
         """One ScaledObject; None if it is gone."""
         with self._reaching():
             try:
-                return self._client.get(ScaledObject, name)
+                return checked([self._client.get(ScaledObject, name)], ScaledObjectShape)[0]
             except ApiError as error:
                 if error.status.code == 404:
                     return None
@@ -108,13 +110,13 @@ class Cluster:
     def minimums(self) -> dict[str, int]:
         """HPA name -> minReplicas in force (absent means 1), in one call."""
         with self._reaching():
-            autoscalers = list(self._client.list(Autoscaler))
+            autoscalers = checked(self._client.list(Autoscaler), AutoscalerShape)
         return {item["metadata"]["name"]: (item.get("spec") or {}).get("minReplicas", 1) for item in autoscalers}
 
     def pods(self, stack: str) -> list[dict[str, Any]]:
         """Every pod that carries the stack's label, in one call."""
         with self._reaching():
-            return list(self._client.list(Pod, labels={ownership.STACK_LABEL: stack}))
+            return checked(self._client.list(Pod, labels={ownership.STACK_LABEL: stack}), PodShape)
 
     def http(self, timeout_s: float) -> httpx2.Client:
         """A plain HTTP client with the kubeconfig's address and credentials, for what is no resource (pod proxies)."""

@@ -11,6 +11,7 @@ import httpx2
 # Reads change nothing and patches carry a resourceVersion, so every request of ours may be sent twice.
 TRIES = 3
 PAUSE_S = 0.5
+FAR_S = 10 * 365 * 86400.0
 BUSY = {429, 500, 502, 503, 504}
 
 
@@ -53,4 +54,5 @@ class Wire(httpx2.BaseTransport):
             sent = parsedate_to_datetime(header or "")
         except ValueError:
             return
-        self.server_ahead_s = sent.timestamp() - time.time()
+        # Bounded: what comes of it must still be a time.
+        self.server_ahead_s = max(-FAR_S, min(FAR_S, sent.timestamp() - time.time()))

@@ -168,6 +168,52 @@ class TestOutOfReach:
             run(api)
         assert api.patches == []
 
+    @pytest.mark.parametrize(
+        ("spoil", "what"),
+        [
+            (lambda item: item.pop("metadata"), "metadata"),
+            (lambda item: item["metadata"].pop("name"), "name"),
+            (lambda item: item["metadata"].pop("namespace"), "namespace"),
+            (lambda item: item["metadata"].update(managedFields="x"), "managedFields"),
+            (lambda item: item["metadata"].update(labels=5), "labels"),
+            (lambda item: item["spec"].update(minReplicaCount="two"), "minReplicaCount"),
+            (lambda item: item.update(spec="x"), "spec"),
+            (lambda item: item.update(status={"hpaName": 5}), "hpaName"),
+        ],
+    )
+    def test_an_object_of_another_shape(self, spoil: Any, what: str) -> None:
+        api = ApiDouble(scaled_object())
+        item = scaled_object()
+        spoil(item)
+        api.answers = [httpx2.Response(200, json={"items": [item]})]
+        with pytest.raises(OutOfReach, match=f"not one of a Kubernetes API server .*{what}"):
+            run(api)
+
+    @pytest.mark.parametrize("hpa", [{}, {"metadata": {"name": "x"}, "spec": {"minReplicas": None}}])
+    def test_an_hpa_of_another_shape(self, hpa: Any) -> None:
+        api = ApiDouble(scaled_object())
+        api.answers = [httpx2.Response(200, json={"items": [hpa]})]
+        with pytest.raises(OutOfReach, match="not one of a Kubernetes API server"):
+            api.cluster().minimums()
+
+    @pytest.mark.parametrize(
+        "pod", [{}, {"metadata": {"name": "a", "creationTimestamp": "x"}}, {"metadata": {"name": "a"}}]
+    )
+    def test_a_pod_of_another_shape(self, pod: Any) -> None:
+        api = ApiDouble(scaled_object())
+        api.answers = [httpx2.Response(200, json={"items": [pod]})]
+        with pytest.raises(OutOfReach, match="not one of a Kubernetes API server"):
+            api.cluster().pods("local")
+
+    @pytest.mark.parametrize("year", ["0001", "9999"])
+    def test_a_date_at_the_end_of_time_is_a_clock_that_is_wrong(self, year: str) -> None:
+        api = ApiDouble(scaled_object())
+        body = {"items": [scaled_object()]}
+        api.answers = [httpx2.Response(200, json=body, headers={"Date": f"Fri, 31 Dec {year} 23:59:59 GMT"})]
+        cluster = api.cluster()
+        cluster.scaled_objects("local")
+        assert not cluster.clock(at(0)).is_sure
+
     def test_a_hiccup_is_tried_again(self) -> None:
         api = ApiDouble(scaled_object())
         api.answers = [httpx2.ConnectError("refused"), httpx2.Response(503, text="starting")]
