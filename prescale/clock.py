@@ -12,6 +12,9 @@ from stacks.events import offsets
 # Clocks further apart than this are not believed when they say that an event is over.
 TOLERANCE_S = 300
 
+# The years of a calendar, see `stacks.events`.
+FIRST, LAST = Instant.from_utc(2000, 1, 1), Instant.from_utc(2200, 1, 1)
+
 
 @dataclass(frozen=True)
 class Clock:
@@ -44,8 +47,17 @@ def moment(text: str, zone: str) -> Instant:
     """`text` as RFC 3339 (with `Z` or an offset), or as local time in `zone` (`2027-10-29 20:00`).
 
     Raises:
-        ValueError: it is neither, or names a local time that does not exist or exists twice.
+        ValueError: it is neither, or no time of a calendar's years, or a local time that does not exist or exists
+            twice.
     """
+    found = _moment(text, zone)
+    # At the ends of time no zone can be reckoned and nothing be added.
+    if not FIRST <= found < LAST:
+        raise ValueError(f"{text} is not in the years 2000 to 2199")
+    return found
+
+
+def _moment(text: str, zone: str) -> Instant:
     if re.search(r"(Z|[+-]\d{2}:\d{2})$", text):
         return Instant.parse_iso(text)
     try:

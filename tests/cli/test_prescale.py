@@ -105,7 +105,17 @@ class TestPlan:
         result = run("plan")
         assert (result.exit_code, "No events." in result.output) == (0, True)
 
-    @pytest.mark.parametrize("at", ["tomorrow", "2027-02-30 10:00", "20:00", "2027-10-29T14:30:00ZZ"])
+    @pytest.mark.parametrize(
+        "at",
+        [
+            "tomorrow",
+            "2027-02-30 10:00",
+            "20:00",
+            "2027-10-29T14:30:00ZZ",
+            "9999-12-31T23:59:59Z",
+            "0001-01-01T00:00:00Z",
+        ],
+    )
     def test_a_time_that_is_none(self, stacks: Path, at: str) -> None:
         result = run("plan", "--at", at)
         assert result.exit_code == 2
