@@ -38,8 +38,8 @@ def _reserved(name: str, service: Service) -> Iterator[Misfit]:
     reserved = reserved_args(service.engine.kind)
     for flag in service.engine.args:
         bare = flag.removeprefix("no-")
-        # Engines accept a flag's unique beginning for the flag.
-        hit = next((known for known in sorted(reserved) if known == bare or known.startswith(f"{bare}-")), None)
+        # Engines accept a flag's unique beginning for the flag, in the middle of a word too.
+        hit = next((known for known in sorted(reserved) if known.startswith(bare)), None)
         if hit:
             path = ("services", name, "engine", "args", flag)
             yield Misfit(path, f"--{flag}", "a flag that is not Warmline's to keep", reserved[hit].replace("*", name))

@@ -22,7 +22,10 @@ def _with_args(**flags: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "flag",
-    ["max_num_seqs", "max_num", "port", "shutdown_timeout", "served_model_name", "api_key", "no_disable_log_stats"],
+    [
+        *("max_num_seqs", "max_num", "max_num_s", "port", "por", "shutdown_timeout", "served_model_name", "served_m"),
+        *("api_key", "api_k", "no_disable_log_stats"),
+    ],
 )
 def test_a_flag_of_ours_is_refused(flag: str) -> None:
     (found,) = misfits(platform(_with_args(**{flag: "1"})))
