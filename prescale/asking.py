@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as Overtime
 from typing import Literal
 
 import httpx2
+from lightkube.core.exceptions import ConfigError
 
 from prescale.cluster import Cluster
 from prescale.warmth import Ask, PodState
@@ -65,7 +66,7 @@ def _one_token(client: httpx2.Client, url: str, model: str) -> str | None:
         return None if response.json().get("choices") else "an answer without a token"
     except httpx2.TimeoutException:
         return f"no answer within {TIMEOUT_S:.0f} s"
-    except (httpx2.HTTPError, OSError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, ConfigError, OSError) as error:
         return str(error) or type(error).__name__
     except (ValueError, AttributeError):
         return "an answer that is not JSON"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -47,7 +48,7 @@ class Cluster:
 
     def __init__(self, config: SingleConfig, namespace: str, transport: httpx2.BaseTransport | None = None) -> None:
         self.config = config
-        self.address = config.cluster.server
+        self.address = re.sub(r"//[^/]*@", "//", config.cluster.server)  # it is printed, a password in it is not
         self.namespace = namespace
         with self._reaching():
             self.wire = Wire(transport or _transport(config))

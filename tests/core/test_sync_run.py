@@ -239,6 +239,12 @@ class TestOutOfReach:
         with pytest.raises(OutOfReach, match="Before that, support-bot had been patched; the next run does the rest"):
             run(api)
 
+    def test_a_password_in_the_address_is_not_printed(self) -> None:
+        with pytest.raises(OutOfReach) as raised:
+            _list("https://me:p4ss@127.0.0.1:1")
+        assert "https://127.0.0.1:1: out of reach" in str(raised.value)
+        assert "p4ss" not in str(raised.value)
+
     def test_an_address_that_is_none(self) -> None:
         for address in ("nonsense", "http://127.0.0.1:1", "https://127.0.0.1:1", "http://[", "ftp://127.0.0.1"):
             with pytest.raises(OutOfReach, match=re.escape(address)):

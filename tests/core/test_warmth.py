@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import httpx2
 import pytest
+from lightkube.core.exceptions import ConfigError
 
 from prescale import asking
 from prescale.asking import asker
@@ -182,6 +184,17 @@ def test_nobody_there_and_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
         answers = asker(ApiDouble().cluster(), "direct")([(slow, "m"), (gone, "m")])
     assert answers["slow"] == "no answer within 0 s"
     assert "refused" in (answers["gone"] or "")
+
+
+@pytest.mark.parametrize("error", [ConfigError("exec aws returned 255"), httpx2.InvalidURL("no host"), OSError("away")])
+def test_credentials_that_fail_in_the_middle_are_no_traceback(
+    error: Exception, engine: Callable[[], PodState], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def post(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(httpx2.Client, "post", post)
+    assert asker(ApiDouble().cluster(), "api")([(engine(), "m")]) == {"p": str(error)}
 
 
 def test_the_api_servers_pod_proxy() -> None:
