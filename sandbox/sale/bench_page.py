@@ -34,6 +34,11 @@ def write(folder: Path, comparison: Comparison) -> Path:
     scale = comparison.stage.rehearsal.factor
     (folder / f"event-scale{scale}.json").write_text(json.dumps(facts(comparison), indent=2) + "\n", encoding="utf-8")
     (folder / f"event-scale{scale}.svg").write_text(draw(comparison), encoding="utf-8")
+    return page(folder)
+
+
+def page(folder: Path) -> Path:
+    """Make event.md anew from the JSON of every run in `folder`."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("event-scale*.json")]
     runs.sort(key=lambda run: -int(run["time_scale"]))
     environment = Environment(
@@ -42,9 +47,9 @@ def write(folder: Path, comparison: Comparison) -> Path:
         trim_blocks=True,
         autoescape=False,  # noqa: S701
     )
-    page = folder / "event.md"
-    page.write_text(environment.get_template("bench-event.md.j2").render(runs=runs), encoding="utf-8")
-    return page
+    path = folder / "event.md"
+    path.write_text(environment.get_template("bench-event.md.j2").render(runs=runs), encoding="utf-8")
+    return path
 
 
 def facts(comparison: Comparison) -> dict[str, Any]:
