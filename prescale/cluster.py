@@ -141,6 +141,8 @@ class Cluster:
             raise OutOfReach(self.address, reason, "Is it up, and reachable from here?") from None
         except ConfigError as error:
             raise OutOfReach(self.address, str(error), "Correct the kubeconfig's user.") from None
+        except ImportError as error:  # what a socks:// proxy asks for
+            raise OutOfReach(self.address, str(error), "Name an http:// proxy, or none.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise OutOfReach(self.address, str(error), "Is it up, and is the kubeconfig's address right?") from None
         except (msgspec.MsgspecError, LoadResourceError, LookupError, AttributeError, TypeError, ValueError) as error:

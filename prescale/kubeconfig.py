@@ -25,7 +25,9 @@ def choose(context: str | None) -> SingleConfig:
     from lightkube.config.kubeconfig import KubeConfig
 
     said = os.environ.get("KUBECONFIG")
-    files = [Path(part).expanduser() for part in (said or "~/.kube/config").split(os.pathsep) if part]
+    parts = (said or "~/.kube/config").split(os.pathsep)
+    # Not Path's own: that raises for a user who has no home.
+    files = [Path(os.path.expanduser(part)) for part in parts if part]  # noqa: PTH111
     readable = [file for file in files if file.is_file()]
     if not readable:
         if said is None and ACCOUNT.is_file():
@@ -52,6 +54,8 @@ def _read(file: Path, context: str | None) -> SingleConfig | OutOfReach:
         config = KubeConfig.from_file(file).get(context)
     except ConfigError as error:
         return OutOfReach(str(file), str(error), "Correct cluster.context in platform.yaml, or the kubeconfig.")
+    except RecursionError:
+        return OutOfReach(str(file), "not a kubeconfig: brackets in brackets without end", "Correct the file.")
     except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError, msgspec.MsgspecError) as error:
         missing = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         return OutOfReach(str(file), f"not a kubeconfig: {missing}", "Correct the file, or KUBECONFIG.")

@@ -239,6 +239,11 @@ class TestOutOfReach:
         with pytest.raises(OutOfReach, match="Before that, support-bot had been patched; the next run does the rest"):
             run(api)
 
+    def test_a_proxy_that_cannot_be_used(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:1")
+        with pytest.raises(OutOfReach, match="SOCKS"):
+            _list("https://127.0.0.2:1")
+
     def test_a_password_in_the_address_is_not_printed(self) -> None:
         with pytest.raises(OutOfReach) as raised:
             _list("https://me:p4ss@127.0.0.1:1")
@@ -263,6 +268,7 @@ class TestKubeconfig:
         [
             ("", "not a kubeconfig"),
             ("{", "not a kubeconfig"),
+            ("[" * 3000, "not a kubeconfig: brackets in brackets"),
             ("a: b", "not a kubeconfig: it has no 'clusters'"),
             ("clusters: []\ncontexts: []\nusers: []\n", "No current context"),
             ("current-context: x\nclusters: []\ncontexts: []\n", "Context 'x' not found"),
@@ -278,6 +284,13 @@ class TestKubeconfig:
         with pytest.raises(OutOfReach, match=why) as raised:
             choose(None)
         assert raised.value.address == str(file)
+
+    def test_a_home_that_nobody_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from prescale.kubeconfig import choose
+
+        monkeypatch.setenv("KUBECONFIG", "~nobody-of-that-name/config")
+        with pytest.raises(OutOfReach, match="no such kubeconfig"):
+            choose(None)
 
     def test_the_context_of_the_platform_in_any_of_the_files(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
