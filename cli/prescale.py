@@ -46,15 +46,19 @@ def prescale() -> None:
 def plan(stack: str, at: str | None, output: str) -> None:
     """Print the timetable of all events, with its arithmetic. Asks no cluster."""
     from cli import prescale_text as text
+    from cli import shortage_text
     from cli.output import emit, table
+    from prescale.shortage import shortages
     from prescale.timetable import timetable
     from stacks.loader import load_stack
 
     loaded = load_stack(stack)
     now = _moment(at, loaded)
     planned = timetable(loaded, now)
+    short = shortages(loaded, planned, now)
     if output != "table":
-        emit(text.plan_data(loaded, planned, now), output)
+        data = text.plan_data(loaded, planned, now)
+        emit({**data, "gpu_shortages": shortage_text.data(short)}, output)
         return
     click.echo(f"Stack {loaded.name}, calendar {planned.calendar}, at {text.both(now, loaded.calendar.timezone)}\n")
     if planned.windows:
@@ -63,7 +67,9 @@ def plan(stack: str, at: str | None, output: str) -> None:
         click.echo()
     else:
         click.echo("No events.\n")
-    click.echo("\n".join(text.plan_arithmetic(loaded, planned)))
+    click.echo(
+        "\n".join([*text.plan_arithmetic(loaded, planned), *shortage_text.lines(short, loaded.calendar.timezone)])
+    )
 
 
 @prescale.command(

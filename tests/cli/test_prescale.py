@@ -30,6 +30,20 @@ def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root / "local"
 
 
+def test_plan_says_which_pool_is_too_small_for_its_floors(stacks: Path) -> None:
+    edit(stacks / "platform.yaml", "max_nodes: 18", "max_nodes: 16")
+    text = (stacks / "platform.yaml").read_text()
+    second = text[text.index("  support-bot:") :].replace("support-bot:", "fraud-bot:")
+    (stacks / "platform.yaml").write_text(text + second.replace("name: support-8b", "name: fraud-8b"))
+    edit(stacks / "events.yaml", "rps: 26.7", "rps: 58")
+    said = "! pool l40s: the floors of diwali-sale need 17 GPUs from 2027-10-29 19:30 Asia/Kolkata (14:00Z) on, "
+    assert f"{said}its nodes have at most 16" in run("plan", "--at", "2027-10-01 12:00").stdout
+    data = json.loads(run("plan", "--at", "2027-10-01 12:00", "-o", "json").stdout)
+    assert data["gpu_shortages"] == [
+        {"pool": "l40s", "since": RAISED, "events": ["diwali-sale"], "needed": 17, "available": 16}
+    ]
+
+
 def run(*arguments: str) -> Result:
     result = CliRunner().invoke(warmline, ["prescale", *arguments, "-s", "local"])
     assert "Traceback" not in result.output
