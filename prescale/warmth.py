@@ -163,7 +163,8 @@ def _of_one(
         answering=answering,
         missing=_missing(floor, hpa_min, len(ready), answering),
         notes=notes,
-        ready_by=_ready_by(floor, pods, lead_s, governing, now),
+        # Nothing scales what is not there: a time of readiness would be made up.
+        ready_by=_ready_by(floor, pods, lead_s, governing, now) if observed else None,
         t0=governing.start if governing else None,
     )
 

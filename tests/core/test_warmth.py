@@ -122,6 +122,7 @@ def test_a_floor_refused_for_its_ceiling_is_not_warm() -> None:
 def test_no_object_at_all() -> None:
     (warmth,) = look(Timetable(HERE, ()), SERVICES, Sighting([], {}, ()), lambda _: {}, at=at(0), now=at(0))
     assert warmth.missing == ("no HPA", "0 of 2 Ready")
+    assert warmth.ready_by is None, "nothing will make it ready"
 
 
 # --- asking ---
