@@ -14,6 +14,12 @@ PATTERNS = {
     r"^\d{4}-\d{2}-\d{2}": "a date and time, as 2027-10-29 20:00",
     r"^[a-z]([-a-z0-9]*": "a lower-case letter, then lower-case letters, digits and hyphens",
     r"^[a-z0-9]([-a-z0-9]*": "lower-case letters, digits and hyphens",
+    r"^[0-9]+\.[0-9]+": "a version, as 0.33.0",
+    "^s3://": "s3://bucket/path",
+    "^https?://": "an address, as http://prometheus.monitoring:9090",
+    "^/": "an absolute path",
+    r"^[A-Za-z0-9]": "letters, digits, dots, hyphens and underscores, the first a letter or digit",
+    r"^[a-z][a-z0-9-]*$": "a flag without its dashes, as max-model-len",
     "@sha256:": "an image by digest, as repository@sha256:<64 hex digits>",
 }
 
