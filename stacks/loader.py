@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from stacks.events import Calendar, CalendarSpec, resolve
 from stacks.faults import Fault, InputError
+from stacks.files import Unreadable, text_of
 from stacks.fit import Misfit, misfits
 from stacks.pruning import pruned
 from stacks.spec import Platform, Spec
@@ -111,7 +112,7 @@ def shown(path: Path) -> str:
     """`path` as a person in the working directory would type it."""
     try:
         return str(path.resolve().relative_to(Path.cwd().resolve()))
-    except ValueError:
+    except (ValueError, RuntimeError):  # elsewhere, or a link to itself
         return str(path)
 
 
@@ -185,11 +186,10 @@ def _read(path: Path, model: type[S]) -> _Reading[S]:
     """The file as `model`, or as much of it as can be read beside its faults."""
     empty = Document(None, {})
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        got = error.strerror if isinstance(error, OSError) else "bytes that are not UTF-8"
+        text = text_of(path)
+    except Unreadable as error:
         fix = "Restore the file from version control."
-        return _Reading(path, empty, [Fault(shown(path), 0, "", str(got).lower(), "a readable YAML file", fix)])
+        return _Reading(path, empty, [Fault(shown(path), 0, "", str(error), "a readable YAML file", fix)])
     try:
         document = parse(text, shown(path))
     except InputError as error:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -83,6 +85,24 @@ def test_platform_faults(tmp_path: Path, edit: Edit, where: str, fix: str) -> No
     assert found[0].startswith("local/platform.yaml:")
     assert where in found[0]
     assert fix in found[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "got"),
+    [
+        (lambda path: path.symlink_to("/dev/zero"), "no regular file"),
+        (os.mkfifo, "no regular file"),
+        (lambda path: path.mkdir(), "is a directory"),
+        (lambda path: path.symlink_to(path), "too many levels of symbolic links"),
+        (lambda path: path.write_text("events: []\n" + "#\n" * 2**20), "more than 1 MiB"),
+    ],
+)
+def test_a_file_that_never_ends_or_is_no_persons(tmp_path: Path, make: Callable[[Path], object], got: str) -> None:
+    path = write_stack(tmp_path) / "events.yaml"
+    path.unlink()
+    make(path)
+    with pytest.raises(InputError, match=f"events.yaml: got {got}"):
+        load_stack("local", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["my stack", "a,b", "-a", "a" * 64])
@@ -203,7 +223,7 @@ def test_missing_calendar(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     (write_stack(tmp_path) / "events.yaml").write_bytes(EVENTS.encode("utf-16"))
-    with pytest.raises(InputError, match="not utf-8"):
+    with pytest.raises(InputError, match="not UTF-8"):
         load_stack("local", tmp_path)
 
 
