@@ -19,8 +19,9 @@ from whenever import (
 )
 
 from stacks.fit import Misfit
-from stacks.spec import Name, Number, Positive, Seconds, Spec, Text, fault
+from stacks.spec import Name, Number, Percent, Positive, Seconds, Spec, Text, fault
 
+Headroom = Annotated[Percent, Field(ge=0, le=400)]
 LocalTime = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2})?([+-]\d{2}:\d{2}|Z)?$")]
 
 
@@ -34,7 +35,7 @@ class Demand(Spec):
     rps: Positive | None = None
     multiplier: Positive | None = None
     request_duration_s: Positive | None = None
-    headroom_pct: Annotated[Number, Field(ge=0, le=400)] | None = None
+    headroom_pct: Headroom | None = None
 
     @model_validator(mode="after")
     def _one_load(self) -> Demand:
@@ -60,7 +61,7 @@ class CalendarSpec(Spec):
 
     timezone: Text
     ready_margin_s: Seconds = 600
-    headroom_pct: Annotated[Number, Field(ge=0, le=400)] = Number(30)
+    headroom_pct: Headroom = Number(30)
     events: list[EventSpec]
 
     @model_validator(mode="after")

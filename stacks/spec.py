@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from stacks.instance_types import INSTANCE_TYPES
@@ -36,19 +36,28 @@ MOST = 100_000
 Count = Annotated[int, Field(ge=1, le=MOST)]
 CountOrNone = Annotated[int, Field(ge=0, le=MOST)]
 GpuCount = Annotated[int, Field(ge=1, le=1024)]
-Percent = Annotated[Number, Field(gt=0, le=100)]
+
+
+def fault(kind: str, path: tuple[str, ...], got: object, expected: str, fix: str) -> PydanticCustomError:
+    """A rule beyond a field's type, in the form `stacks.loader` turns into one `Fault` at `path`."""
+    context = {"path": path, "got": str(got), "expected": expected, "fix": fix}
+    return PydanticCustomError(kind, "got {got}, expected {expected}. {fix}", context)
+
+
+def _not_a_share(value: Decimal) -> Decimal:
+    if 0 < value < 1:  # 0.3 % of headroom is nobody's wish, and a floor of 6 instead of 7
+        fix = f"Write {(value * 100).normalize():f} for the share {value}."
+        raise fault("share", (), value, "percent, 0 or from 1 on", fix)
+    return value
+
+
+Percent = Annotated[Number, AfterValidator(_not_a_share)]
 
 
 class Spec(BaseModel):
     """Base of the tree: frozen, strict, and no field that nobody reads."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-def fault(kind: str, path: tuple[str, ...], got: object, expected: str, fix: str) -> PydanticCustomError:
-    """A rule over several fields, in the form `stacks.loader` turns into one `Fault` at `path`."""
-    context = {"path": path, "got": str(got), "expected": expected, "fix": fix}
-    return PydanticCustomError(kind, "got {got}, expected {expected}. {fix}", context)
 
 
 class Cluster(Spec):
@@ -112,7 +121,7 @@ class Slo(Spec):
 
     ttft_p95_ms: Positive
     tpot_p95_ms: Positive
-    attainment_pct: Percent = Decimal(99)
+    attainment_pct: Annotated[Percent, Field(ge=1, le=100)] = Decimal(99)
 
 
 class Capacity(Spec):

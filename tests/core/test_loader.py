@@ -314,3 +314,15 @@ def test_a_number_cut_short_is_refused(tmp_path: Path) -> None:
     assert stack(tmp_path, events=lambda _: whole).calendar.events
     for cut in range(1, 4):
         assert "a file that is not cut short" in faults(tmp_path, events=lambda _, cut=cut: whole[:-cut])[0]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("share", ["0.3", ".25", "0.999"])
+def test_a_share_where_percent_is_meant_is_refused(tmp_path: Path, share: str) -> None:
+    (fault,) = faults(tmp_path, events=swap("headroom_pct: 30", f"headroom_pct: {share}"))
+    assert "headroom_pct: got 0." in fault
+    assert "expected percent" in fault
+
+
+def test_the_fix_for_a_share_is_the_percent(tmp_path: Path) -> None:
+    (fault,) = faults(tmp_path, events=swap("headroom_pct: 30", "headroom_pct: 0.3"))
+    assert fault.endswith("Write 30 for the share 0.3.")

@@ -157,6 +157,8 @@ def test_a_floor_survives_up_up_with_refresh_and_refresh(stage: Stage) -> None:
             ran = stage.pulumi(*arguments)
             assert ran.exit_code == 0, ran.stdout + ran.stderr
             assert stage.minimum() == 7, arguments
+        drift = stage.pulumi("preview", "--expect-no-changes")
+        assert drift.exit_code == 0, drift.stdout + drift.stderr
         hpa = stage.api.get(HorizontalPodAutoscaler, f"keda-hpa-{NAME}", namespace=SPACE)
         assert hpa.spec is not None
         assert hpa.spec.minReplicas == 7
