@@ -24,6 +24,13 @@ HANDED_ON = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "VIRTUAL_ENV"}
 `PYTHONPATH` would put other code before it."""
 
 
+OF_ANOTHER_GIT = {
+    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"),
+    *("GIT_PREFIX", "GIT_WORK_TREE"),
+}
+"""What git sets for its hooks; there it would name the repository the hook is for. Source: git rev-parse(1)."""
+
+
 @dataclass(frozen=True)
 class Tree:
     """One revision's files. `stacks` is where its stacks are."""
@@ -141,6 +148,7 @@ def answer_in(tree: Tree, arguments: list[str], needed: list[str]) -> Any:
             env=environment,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=ANSWER_TIMEOUT_S,
             check=False,
         )
@@ -161,7 +169,10 @@ def _reason(stderr: str, tree: Tree) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: text for name, text in os.environ.items() if name not in {"GIT_DIR", "GIT_INDEX_FILE"}}
-    return subprocess.run(
-        ["git", "-C", str(folder), *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    environment = {name: text for name, text in os.environ.items() if name not in OF_ANOTHER_GIT}
+    # A folder of hooks may be one of the revision's own, and would run with all of the environment.
+    command = ["git", "-C", str(folder), "-c", f"core.hooksPath={os.devnull}", *arguments]
+    try:
+        return subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
+    except FileNotFoundError:
+        raise InputError([Fault("git", 0, "", "no such program", "git on PATH", "Install it.")]) from None

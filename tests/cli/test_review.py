@@ -98,6 +98,37 @@ def test_a_stack_nobody_has_ends_with_2(repository: Path) -> None:
     assert "no stack 'nowhere'" in result.stderr
 
 
+def test_a_revisions_hooks_do_not_run(repository: Path) -> None:
+    hook = repository / ".hooks" / "post-checkout"
+    hook.parent.mkdir()
+    hook.write_text(f"#!/bin/sh\nenv > {repository}/stolen\n")
+    hook.chmod(0o755)
+    commit(repository)
+    git(repository, "config", "core.hooksPath", ".hooks")
+    assert review().exit_code == 0
+    assert not (repository / "stolen").exists()
+
+
+def test_inside_of_another_repositorys_hook(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
+        monkeypatch.setenv(name, "/nonexistent")
+    assert review().exit_code == 0
+
+
+def test_without_git_ends_with_2(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    result = review()
+    assert result.exit_code == 2
+    assert "git: got no such program" in result.stderr
+
+
+def test_code_that_prints_no_text_is_incomplete(repository: Path) -> None:
+    (repository / "infra" / "render.py").write_text("import sys\nsys.stdout.buffer.write(bytes([255]))\n")
+    result = review()
+    assert result.exit_code == 1
+    assert "INCOMPLETE" in result.stdout
+
+
 def test_stacks_outside_of_git_end_with_2(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARMLINE_STACKS_DIR", str(tmp_path))
     result = review()
