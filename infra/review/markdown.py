@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -170,9 +171,15 @@ def _cut(text: str) -> str:
     return f"{kept}\n\nThe rest is not shown: the review is longer than a comment may be.\n"
 
 
+def _flat(text: str) -> str:
+    """One line that reads as it is: nothing in it is invisible or turns the direction of what follows."""
+    line = re.sub(r"\s+", " ", text).strip()
+    return "".join("\ufffd" if unicodedata.category(char) in {"Cc", "Cf"} else char for char in line)
+
+
 def code(text: str) -> str:
     """`text` as inline code in a table cell: nothing in it is Markdown, a mention or a cell's end."""
-    flat = re.sub(r"\s+", " ", text).strip()
+    flat = _flat(text)
     if len(flat) > VALUE_LIMIT:
         flat = f"{flat[:VALUE_LIMIT]}…"
     if not flat:
@@ -184,6 +191,6 @@ def code(text: str) -> str:
 
 def escaped(text: str) -> str:
     """`text` as running text."""
-    flat = re.sub(r"\s+", " ", text).strip()
+    flat = _flat(text)
     # A zero-width space keeps `@name` and `#1` from reaching anyone.
     return re.sub(r"([\\`*_\[\]<>|~])", r"\\\1", flat).replace("@", "@\u200b").replace("#", "#\u200b")
