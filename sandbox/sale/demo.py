@@ -71,7 +71,7 @@ def prepare(cast: Cast, out: Path, directory: Path, *, time_scale: int, seed: in
     prometheus_url = f"http://127.0.0.1:{free_ports(1)[0]}"
     rehearsal = rehearse(cast.stack, cast.calendar, out / "stacks", time_scale, prometheus_url)
     layout = for_stack.up(rehearsal.platform, say, directory, time_scale=time_scale)
-    commands = Commands(REPOSITORY, _environment(rehearsal, directory))
+    commands = Commands(REPOSITORY, environment_of(rehearsal, directory))
     say("pulumi up -s local")
     ran = commands.must("pulumi up", pulumi_up(commands))
     say(f"  the platform stands after {ran.ended - ran.began:.0f} s")
@@ -143,7 +143,8 @@ def _announce(commands: Commands, time_scale: int, say: Say) -> None:
     say(f"Time scale {time_scale}: every duration of the stack is divided by it. Not scaled: {NOT_SCALED}.\n")
 
 
-def _environment(rehearsal: Rehearsal, directory: Path) -> dict[str, str]:
+def environment_of(rehearsal: Rehearsal, directory: Path) -> dict[str, str]:
+    """What a person's shell would have: the sandbox in `directory`, and the rehearsed stack instead of the real one."""
     path = f"{control_plane.bin_directory(directory)}{os.pathsep}{os.environ.get('PATH', '')}"
     own = {"WARMLINE_STACKS_DIR": str(rehearsal.root), "WARMLINE_SANDBOX_DIR": str(directory), "PATH": path}
     return {**os.environ, **for_stack.environment(directory), **own}

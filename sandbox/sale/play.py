@@ -90,6 +90,8 @@ class Play:
 
     def __exit__(self, *_: object) -> None:
         self.watch.stop()
+        if self.watch.misses:
+            self.say(f"{self.watch.misses} looks at the cluster failed: the timeline has gaps there")
         if self._load and self._load.poll() is None:
             self._load.terminate()
             self._load.wait(timeout=20)

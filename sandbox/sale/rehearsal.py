@@ -67,13 +67,14 @@ class Rehearsal:
         event = self.calendar.events[0]
         zone = event.timezone or self.calendar.timezone
         moved = event.model_copy(update={"start": _local(start, zone), "end": _local(end, zone)})
-        self._write(EVENTS_FILE, self.calendar.model_copy(update={"events": [moved]}))
+        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": [moved]}))
 
     def clear_calendar(self) -> None:
         """Write a calendar without events."""
-        self._write(EVENTS_FILE, self.calendar.model_copy(update={"events": []}))
+        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": []}))
 
-    def _write(self, name: str, spec: CalendarSpec | Platform) -> None:
+    def write(self, name: str, spec: CalendarSpec | Platform) -> None:
+        """Write one of the derived stack's two files."""
         # Renamed into place: a sync that runs at this moment must not read half a calendar.
         path = self.root / self.stack / name
         partial = path.with_suffix(".partial")
@@ -106,7 +107,7 @@ def rehearse(stack: Stack, calendar: CalendarSpec, root: Path, factor: int, prom
     shutil.copytree(stack.folder, folder)
     platform = Platform.model_validate(data)
     rehearsal = Rehearsal(stack.name, root, factor, platform, scaled_calendar)
-    rehearsal._write(PLATFORM_FILE, platform)  # noqa: SLF001 - the same module
+    rehearsal.write(PLATFORM_FILE, platform)
     rehearsal.clear_calendar()
     return rehearsal
 

@@ -48,7 +48,7 @@ class Watch:
     """Samples one service in a thread until told to stop.
 
     Args:
-        kubeconfig_client: the API server.
+        client: of the API server.
         prometheus_url: asked the scaler's own query.
         query: the query; None reads no load.
     """

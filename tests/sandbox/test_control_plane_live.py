@@ -11,11 +11,11 @@ import threading
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from lightkube import ApiError, Client
@@ -34,11 +34,11 @@ from sandbox.kubeconfigs import client as client_for
 from sandbox.layout import Layout, free_ports, read_settings
 from sandbox.nodes import Node
 from sandbox.processes import marked, start_ticks
+from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
 
 ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
-T = TypeVar("T")
 
 GPU_TAINT = ("nvidia.com/gpu", "present", "NoSchedule")
 NODES = tuple(Node(f"l40s-{n}", {"pool": "l40s"}, (GPU_TAINT,), gpus=1) for n in range(2))
@@ -55,15 +55,6 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Layout]:
 @pytest.fixture(scope="module")
 def api(layout: Layout) -> Client:
     return client_for(layout.kubeconfig)
-
-
-def within(patience_s: float, what: Callable[[], T | None]) -> T:
-    """The first thing `what` gives that is true."""
-    until = time.monotonic() + patience_s
-    while not (found := what()):
-        assert time.monotonic() < until, f"not within {patience_s} s"
-        time.sleep(0.2)
-    return found
 
 
 def deployment(name: str, replicas: int) -> Deployment:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import pytest
 from lightkube import Client
@@ -24,10 +24,10 @@ from sandbox.load import LoadRun
 from sandbox.load.play import play, target_from
 from sandbox.load.schedule import phases_from
 from sandbox.nodes import Node
+from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
 
-T = TypeVar("T")
 # Networks of their own: a sandbox may be up on this machine, and addresses are the machine's.
 NODES = tuple(Node(f"kubelet-{n}", gpus=8, pod_cidr=f"127.10.{n}.0/24") for n in (246, 247))
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -36,15 +36,6 @@ SETTINGS = """{"times": {"image_pull_s": 0.5, "weights_s": 0.3, "engine_start_s"
   "small_image_pull_s": 0.05, "restart_backoff_s": 1}"""
 PROPAGATION_S = 0.5
 PROBE = {"httpGet": {"path": "/health", "port": "http"}, "periodSeconds": 1}
-
-
-def within(patience_s: float, what: Callable[[], T | None]) -> T:
-    """The first thing `what` gives that is true."""
-    until = time.monotonic() + patience_s
-    while not (found := what()):
-        assert time.monotonic() < until, f"not within {patience_s} s"
-        time.sleep(0.1)
-    return found
 
 
 @dataclass

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from lightkube import Client
@@ -29,27 +28,18 @@ from sandbox.load.play import play, target_from
 from sandbox.load.schedule import phases_from
 from sandbox.places import REPOSITORY
 from sandbox.sale.commands import Commands, Ran
-from sandbox.sale.demo import pulumi_up, scaler_query
+from sandbox.sale.demo import environment_of, pulumi_up, scaler_query
 from sandbox.sale.rehearsal import Rehearsal, rehearse
 from sandbox.sale.timeline import ask_prometheus
 from stacks import ownership
 from stacks.loader import load_calendar_spec, load_stack
+from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
 
 ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
-T = TypeVar("T")
 FACTOR = 60
 NAME, SPACE = "support-bot", "serving"
-
-
-def within(patience_s: float, what: Callable[[], T | None]) -> T:
-    """The first thing `what` gives that is true."""
-    until = time.monotonic() + patience_s
-    while not (found := what()):
-        assert time.monotonic() < until, f"not within {patience_s} s"
-        time.sleep(0.2)
-    return found
 
 
 @dataclass
@@ -91,10 +81,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     rehearsal = rehearse(load_stack("local"), load_calendar_spec("local"), folder / "stacks", FACTOR, url)
     try:
         layout = for_stack.up(rehearsal.platform, print, directory, time_scale=FACTOR)
-        own = {"WARMLINE_STACKS_DIR": str(rehearsal.root), "WARMLINE_SANDBOX_DIR": str(directory)}
-        path = f"{control_plane.bin_directory(directory)}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, **for_stack.environment(directory), **own, "PATH": path}
-        commands = Commands(REPOSITORY, environment)
+        commands = Commands(REPOSITORY, environment_of(rehearsal, directory))
         commands.must("pulumi up", pulumi_up(commands))
         yield Stage(rehearsal, commands, client_for(layout.kubeconfig), directory)
     finally:

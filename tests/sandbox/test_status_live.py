@@ -20,7 +20,8 @@ from sandbox.layout import free_ports
 from sandbox.nodes import Node
 from stacks import ownership
 from tests.cli.stack_folder import copied_stacks
-from tests.sandbox.test_sync_live import NAME, SPACE, Stage, within
+from tests.sandbox.test_sync_live import NAME, SPACE, Stage
+from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
 

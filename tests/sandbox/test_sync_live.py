@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import pytest
 from lightkube import ApiError, Client
@@ -28,21 +28,12 @@ from sandbox.kubeconfigs import client as client_for
 from sandbox.layout import Layout, free_ports
 from stacks import ownership
 from tests.cli.stack_folder import copied_stacks
+from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
 
 ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
-T = TypeVar("T")
 NAME, HPA, SPACE = "support-bot", "keda-hpa-support-bot", "serving"
-
-
-def within(patience_s: float, what: Callable[[], T | None]) -> T:
-    """The first thing `what` gives that is true."""
-    until = time.monotonic() + patience_s
-    while not (found := what()):
-        assert time.monotonic() < until, f"not within {patience_s} s"
-        time.sleep(0.05)
-    return found
 
 
 @pytest.fixture(scope="module")
