@@ -13,14 +13,15 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 
-# Each package and those of ours it may import. `stacks <- capacity <- infra | prescale <- cli`.
+# Each package and those of ours it may import. `stacks <- capacity <- evidence | infra | prescale <- cli`.
 MAY_IMPORT = {
     "stacks": {"stacks"},
     "capacity": {"stacks", "capacity"},
+    "evidence": {"stacks", "capacity", "evidence"},
     "infra": {"stacks", "capacity", "infra"},
     "prescale": {"stacks", "capacity", "prescale"},
     "sandbox": {"stacks", "sandbox"},
-    "cli": {"stacks", "capacity", "infra", "prescale", "sandbox", "cli"},
+    "cli": {"stacks", "capacity", "evidence", "infra", "prescale", "sandbox", "cli"},
 }
 OURS = {*MAY_IMPORT, "tests", "docs", "templates"}
 SLOW = ("pulumi", "pulumi_kubernetes", "boto3", "rich", "lightkube", "jsonschema", "jinja2")
