@@ -11,7 +11,8 @@ from capacity.replicas import decimal_text
 from infra.dialects.table import dialect_of, reserved_args
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit
-from stacks.loader import PLATFORM_FILE, load_platform, shown, stacks_root
+from stacks.loader import PLATFORM_FILE, load_platform, stacks_root
+from stacks.reading import shown
 from stacks.spec import Platform, Service
 from stacks.yaml_text import dotted, parse
 

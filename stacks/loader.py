@@ -7,24 +7,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, TypeVar
-
-from pydantic import ValidationError
 
 from stacks.events import Calendar, CalendarSpec, resolve
 from stacks.faults import Fault, InputError
-from stacks.files import Unreadable, text_of
 from stacks.fit import Misfit, misfits
-from stacks.pruning import pruned
-from stacks.spec import Platform, Spec
-from stacks.wording import short, validation_fault
-from stacks.yaml_text import Document, dotted, parse
+from stacks.reading import Reading, faults_at, read, shown
+from stacks.spec import Platform
+from stacks.yaml_text import Document, dotted
 from stacks.yaml_text import Path as Place
 
 PLATFORM_FILE = "platform.yaml"
 EVENTS_FILE = "events.yaml"
-
-S = TypeVar("S", bound=Spec)
 
 # The stack's name is a label's value on every object, and selects them.
 STACK_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9._]{0,61}[A-Za-z0-9])?")
@@ -68,7 +61,7 @@ def load_platform(stack: str, root: Path | None = None) -> Platform:
     Raises:
         InputError: with every fault of the file.
     """
-    reading = _platform(_folder(stack, root))
+    reading = read_platform(stack_folder(stack, root))
     if reading.model is None or reading.faults:
         raise InputError(reading.faults)
     return reading.model
@@ -80,9 +73,9 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
     Raises:
         InputError: with every fault of both files. A missing or empty calendar is one: `events: []` says "none".
     """
-    folder = _folder(stack, root)
-    built = _platform(folder)
-    coming = _read(folder / EVENTS_FILE, CalendarSpec)
+    folder = stack_folder(stack, root)
+    built = read_platform(folder)
+    coming = read(folder / EVENTS_FILE, CalendarSpec)
     calendar: Calendar | None = None
     wrong: list[Misfit] = []
     if coming.readable:
@@ -90,7 +83,7 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
     # A service that had to be left out of the platform is not an unknown one.
     if coming.readable and built.readable and built.is_whole:
         wrong += _unknown_services(coming.readable, built.readable)
-    faults = [*built.faults, *coming.faults, *_faults(coming, wrong)]
+    faults = [*built.faults, *coming.faults, *faults_at(coming, wrong)]
     if built.model is None or calendar is None or faults:
         raise InputError(faults)
     return Stack(stack, built.model, calendar, built.document, coming.document, folder)
@@ -102,21 +95,18 @@ def load_calendar_spec(stack: str, root: Path | None = None) -> CalendarSpec:
     Raises:
         InputError: with every fault of the file's shape.
     """
-    reading = _read(_folder(stack, root) / EVENTS_FILE, CalendarSpec)
+    reading = read(stack_folder(stack, root) / EVENTS_FILE, CalendarSpec)
     if reading.model is None or reading.faults:
         raise InputError(reading.faults)
     return reading.model
 
 
-def shown(path: Path) -> str:
-    """`path` as a person in the working directory would type it."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd().resolve()))
-    except (ValueError, RuntimeError):  # elsewhere, or a link to itself
-        return str(path)
+def stack_folder(stack: str, root: Path | None = None) -> Path:
+    """The folder of one stack.
 
-
-def _folder(stack: str, root: Path | None) -> Path:
+    Raises:
+        InputError: there is none, or its name is no stack's.
+    """
     base = root or stacks_root()
     folder = base / stack
     if not stack or Path(stack).name != stack or not folder.is_dir():
@@ -130,28 +120,13 @@ def _folder(stack: str, root: Path | None) -> Path:
     return folder
 
 
-@dataclass(frozen=True)
-class _Reading(Generic[S]):
-    """One file, read: `model` if it is without fault, else `readable`, what is left without the faulty parts.
-
-    `is_whole` says that only unknown fields were left out. `rows` are the former places of the events that are left.
-    """
-
-    path: Path
-    document: Document
-    faults: list[Fault]
-    model: S | None = None
-    readable: S | None = None
-    is_whole: bool = True
-    rows: tuple[int, ...] | None = None
-
-
-def _platform(folder: Path) -> _Reading[Platform]:
-    reading = _read(folder / PLATFORM_FILE, Platform)
+def read_platform(folder: Path) -> Reading[Platform]:
+    """The platform of the stack in `folder`, held to every rule of `stacks`, with its faults beside it."""
+    reading = read(folder / PLATFORM_FILE, Platform)
     if reading.readable is None:
         return reading
     wrong = [*misfits(reading.readable), *_missing_evidence(folder, reading.readable)]
-    return replace(reading, faults=reading.faults + _faults(reading, wrong))
+    return replace(reading, faults=reading.faults + faults_at(reading, wrong))
 
 
 def _missing_evidence(folder: Path, platform: Platform) -> Iterable[Misfit]:
@@ -180,60 +155,3 @@ def _unknown_services(spec: CalendarSpec, platform: Platform) -> list[Misfit]:
                 fix = f"Set services.{name}.usual_load in {PLATFORM_FILE}, or give rps and request_duration_s here."
                 wrong.append(Misfit(place, got, "a load the event can be reckoned from", fix))
     return wrong
-
-
-def _read(path: Path, model: type[S]) -> _Reading[S]:
-    """The file as `model`, or as much of it as can be read beside its faults."""
-    empty = Document(None, {})
-    try:
-        text = text_of(path)
-    except Unreadable as error:
-        fix = "Restore the file from version control."
-        return _Reading(path, empty, [Fault(shown(path), 0, "", str(error), "a readable YAML file", fix)])
-    try:
-        document = parse(text, shown(path))
-    except InputError as error:
-        return _Reading(path, empty, list(error.faults))
-    if not isinstance(document.data, dict):
-        got = "an empty file" if document.data is None else f"a {type(document.data).__name__}"
-        is_calendar = path.name == EVENTS_FILE
-        fix = "`events: []` says that nothing is coming." if is_calendar else "See docs/reference/platform.md."
-        return _Reading(path, document, [Fault(shown(path), 1, "", got, f"a mapping with {_required(model)}", fix)])
-    cut = _cut_short(path, text)
-    try:
-        whole = model.model_validate(document.data)
-    except ValidationError as error:
-        errors = error.errors()
-        faults = [validation_fault(shown(path), document, item) for item in errors]
-        unknown = [item["loc"] for item in errors if item["type"] == "extra_forbidden"]
-        rest = pruned(document.data, [item["loc"] for item in errors if item["loc"] not in unknown], unknown)
-        try:
-            readable = model.model_validate(rest.data)
-        except ValidationError:
-            return _Reading(path, document, cut + faults)
-        return _Reading(path, document, cut + faults, None, readable, rest.is_whole, rest.rows)
-    return _Reading(path, document, cut, whole, whole)
-
-
-def _cut_short(path: Path, text: str) -> list[Fault]:
-    # `rps: 2` may be what is left of `rps: 26.7`. A closed bracket or quote cannot be the beginning of something else.
-    if text.endswith("\n") or text.rstrip()[-1:] in {"]", "}", '"', "'"}:
-        return []
-    line = text.count("\n") + 1
-    fix = "Restore what is missing, or end the line if nothing is."
-    return [Fault(shown(path), line, "", "a last line without an end", "a file that is not cut short", fix)]
-
-
-def _required(model: type[Spec]) -> str:
-    return ", ".join(name for name, field in model.model_fields.items() if field.is_required())
-
-
-def _faults(reading: _Reading[S], wrong: Iterable[Misfit]) -> list[Fault]:
-    faults = []
-    for item in wrong:
-        place = item.path
-        if reading.rows is not None and place[0] == "events" and isinstance(place[1], int):
-            place = ("events", reading.rows[place[1]], *place[2:])
-        line = reading.document.line(place)
-        faults.append(Fault(shown(reading.path), line, dotted(place), short(item.got), item.expected, item.fix))
-    return faults

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from stacks.faults import Fault, InputError
-from stacks.loader import PLATFORM_FILE, shown, stacks_root
+from stacks.loader import PLATFORM_FILE, stacks_root
+from stacks.reading import shown
 
 ANSWER_TIMEOUT_S = 120
 """A render takes seconds; on a busy machine it may take a few times as long."""
