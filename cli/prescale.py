@@ -43,8 +43,12 @@ def prescale() -> None:
 @stack_option
 @at_option
 @output_option("table", "json", "yaml")
-def plan(stack: str, at: str | None, output: str) -> None:
-    """Print the timetable of all events, with its arithmetic. Asks no cluster."""
+@click.pass_context
+def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
+    """Print the timetable of all events, with its arithmetic. Asks no cluster.
+
+    Exits 1 where floors that are in force together need more GPUs than their node pool has.
+    """
     from cli import prescale_text as text
     from cli import shortage_text
     from cli.output import emit, table
@@ -56,20 +60,21 @@ def plan(stack: str, at: str | None, output: str) -> None:
     now = _moment(at, loaded)
     planned = timetable(loaded, now)
     short = shortages(loaded, planned, now)
-    if output != "table":
-        data = text.plan_data(loaded, planned, now)
-        emit({**data, "gpu_shortages": shortage_text.data(short)}, output)
-        return
-    click.echo(f"Stack {loaded.name}, calendar {planned.calendar}, at {text.both(now, loaded.calendar.timezone)}\n")
-    if planned.windows:
-        columns = ("event", "service", "state", "floor", "raise at", "start", "end")
-        table(columns, text.plan_rows(planned, now))
-        click.echo()
+    if output == "table":
+        zone = loaded.calendar.timezone
+        click.echo(f"Stack {loaded.name}, calendar {planned.calendar}, at {text.both(now, zone)}\n")
+        if planned.windows:
+            columns = ("event", "service", "state", "floor", "raise at", "start", "end")
+            table(columns, text.plan_rows(planned, now))
+            click.echo()
+        else:
+            click.echo("No events.\n")
+        click.echo("\n".join([*text.plan_arithmetic(loaded, planned), *shortage_text.lines(short, zone)]))
     else:
-        click.echo("No events.\n")
-    click.echo(
-        "\n".join([*text.plan_arithmetic(loaded, planned), *shortage_text.lines(short, loaded.calendar.timezone)])
-    )
+        data = text.plan_data(loaded, planned, now)
+        emit({**data, **shortage_text.data(loaded, short)}, output)
+    if short:
+        ctx.exit(FINDING)
 
 
 @prescale.command(

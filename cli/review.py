@@ -21,8 +21,8 @@ def review(ctx: click.Context, stack: str, against: str) -> None:
 
     Both revisions are rendered and planned by their own code, offline and without the environment's credentials. It
     runs that code, so review what you would run. Ends with 1 if a change is a risk (a serving object replaced or
-    removed, a ceiling, baseline or floor lowered, an event removed or moved away before its end) or if a side did not
-    render or plan; the text says which.
+    removed, a ceiling, baseline, floor or pool lowered, floors that need more GPUs than their pool has, an event
+    removed or moved away before its end) or if a side did not render or plan; the text says which.
     """
     from cli.review_join import review_stack
 

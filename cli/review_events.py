@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from whenever import Instant
 
@@ -15,14 +15,14 @@ COLUMNS = ("Event", "Service", "What", "Floor", "GPUs at floor", "Raised at", "T
 NONE = "none"
 
 
-def section(change: PlanChange, now: Instant) -> Section:
-    """The events' part of a review."""
+def section(change: PlanChange, room: Iterable[str], now: Instant) -> Section:
+    """The events' part of a review, with the findings on the `room` there is for them."""
     counted = Counter(item.kind for item in change.events)
     counts = ", ".join(f"{number} {kind}" for kind, number in counted.items())
     return Section(
         "events",
         counts=f"events: {counts}" if counts else "",
-        findings=change.findings,
+        findings=(*change.findings, *room),
         columns=COLUMNS,
         rows=tuple(_row(item, now) for item in change.events),
     )

@@ -11,19 +11,22 @@ from typing import Any
 
 from whenever import Instant
 
+from cli.exits import DONE, FINDING
 from cli.review_events import section
 from infra.footprint import Footprint
 from infra.review.comparison import Comparison, compare
 from infra.review.markdown import Incomplete, Section, document, incomplete_document
 from infra.review.revisions import NotRendered, Tree, answer_in, both_revisions, render_in
-from prescale import clock, plan_change
+from prescale import clock, plan_change, room_change
 from prescale.plan_change import Plan
+from prescale.room_change import Room
 
 NOT_PLANNED = "did not plan its events"
 
 # Not `-m cli.main`: older revisions print nothing for it, and end with 0.
 PLAN = ["-c", "from cli.main import main; main()", "prescale", "plan", "-o", "json"]
 PLAN_NEEDS = ["cli/main.py", "prescale/__init__.py", "capacity/__init__.py"]
+PLAN_ENDS = (DONE, FINDING)  # a shortage is a finding, and a plan all the same
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def _printed_plan(tree: Tree, stack: str, now: Instant) -> Any | Incomplete:
     if not tree.has(stack):
         return {"events": []}
     try:
-        return answer_in(tree, [*PLAN, "-s", stack, "--at", now.format_iso()], PLAN_NEEDS)
+        return answer_in(tree, [*PLAN, "-s", stack, "--at", now.format_iso()], PLAN_NEEDS, PLAN_ENDS)
     except NotRendered as error:
         return Incomplete(tree.label, str(error), NOT_PLANNED)
 
@@ -88,14 +91,17 @@ def _events(before: Any, after: Any, comparison: Comparison, now: Instant, label
     new = _read(after, {name: becomes for name, (_, becomes) in pairs if becomes}, labels[1])
     if isinstance(old, Incomplete) or isinstance(new, Incomplete):
         return Section("events", missing=tuple(side for side in (old, new) if isinstance(side, Incomplete)))
-    return section(plan_change.compare(old, new, now), now)
+    (plan_before, room_before), (plan_after, room_after) = old, new
+    room = room_change.findings(room_before, room_after)
+    return section(plan_change.compare(plan_before, plan_after, now), room, now)
 
 
-def _read(printed: Any | Incomplete, footprints: dict[str, Footprint], label: str) -> Plan | Incomplete:
+def _read(printed: Any | Incomplete, footprints: dict[str, Footprint], label: str) -> tuple[Plan, Room] | Incomplete:
     if isinstance(printed, Incomplete):
         return printed
+    # A footprint is known as `namespace/service`.
+    gpus = {name.rpartition("/")[2]: size.gpus for name, size in footprints.items()}
     try:
-        # A footprint is known as `namespace/service`.
-        return plan_change.read(printed, {name.rpartition("/")[2]: size.gpus for name, size in footprints.items()})
+        return plan_change.read(printed, gpus), room_change.read(printed)
     except ValueError as error:
         return Incomplete(label, f"prescale plan printed {error}", NOT_PLANNED)

@@ -7,26 +7,34 @@ from typing import Any
 
 from cli.prescale_text import both, utc
 from prescale.shortage import Shortage
+from stacks.loader import Stack
 
 
-def data(found: Sequence[Shortage]) -> list[dict[str, Any]]:
-    """As `prescale plan -o json` has them."""
-    return [
-        {
-            "pool": one.pool,
-            "since": utc(one.since),
-            "events": list(one.events),
-            "needed": one.needed,
-            "available": one.available,
-        }
-        for one in found
-    ]
+def data(stack: Stack, found: Sequence[Shortage]) -> dict[str, Any]:
+    """The pools' GPUs and what is short of them, as `prescale plan -o json` has both."""
+    return {
+        "node_pools": [{"name": name, "gpus": pool.most_gpus} for name, pool in stack.platform.node_pools.items()],
+        "gpu_shortages": [
+            {
+                "pool": one.pool,
+                "since": utc(one.since),
+                "events": list(one.events),
+                "needed": one.needed,
+                "available": one.available,
+            }
+            for one in found
+        ],
+    }
 
 
 def lines(found: Sequence[Shortage], zone: str) -> list[str]:
     """One line each, marked as what needs a person is."""
     return [
-        f"! pool {one.pool}: the floors of {', '.join(one.events)} need {one.needed} GPUs from "
-        f"{both(one.since, zone)} on, its nodes have at most {one.available}"
+        f"! pool {one.pool}: {_whose(one)} need {one.needed} GPUs from {both(one.since, zone)} on, "
+        f"its nodes have at most {one.available}"
         for one in found
     ]
+
+
+def _whose(one: Shortage) -> str:
+    return f"the floors of {', '.join(one.events)}" if one.events else "the baselines"

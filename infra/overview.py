@@ -87,7 +87,7 @@ def _pool_notes(platform: Platform) -> list[str]:
     said = []
     for name, pool in platform.node_pools.items():
         services = [service for service in platform.services.values() if service.node_pool == name]
-        most = pool.max_nodes * max(pool.gpus(kind) for kind in pool.instance_types)
+        most = pool.most_gpus
         ceilings = sum(service.replicas.max * service.gpus_per_replica for service in services)
         surge = max((service.rollout.surge * service.gpus_per_replica for service in services), default=0)
         if ceilings > most:

@@ -6,18 +6,18 @@ and nothing is reckoned anew: a change of the reckoning itself shows like any ot
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from whenever import Instant
 
+from prescale.printed import Number, count, number, text
+
 FLOOR_INPUTS = ("rps", "request_duration_s", "in_flight_per_replica", "headroom_pct")
 TIME_INPUTS = ("lead_time_s", "margin_s")
 
 Kind = Literal["added", "removed", "cancelled", "reinstated", "moved", "changed"]
-Number = int | float
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,9 @@ def compare(before: Plan, after: Plan, now: Instant) -> PlanChange:
         change = _change(was, becomes, now)
         changes += [change] if change else []
         if was is not None:
-            findings += [(was.raise_at, text) for text in _findings(was, becomes, now)]
+            findings += [(was.raise_at, said) for said in _findings(was, becomes, now)]
     return PlanChange(
-        tuple(sorted(changes, key=lambda change: _order(change, now))), tuple(text for _, text in sorted(findings))
+        tuple(sorted(changes, key=lambda change: _order(change, now))), tuple(said for _, said in sorted(findings))
     )
 
 
@@ -126,43 +126,24 @@ def _order(change: EventChange, now: Instant) -> tuple[bool, Instant]:
 
 
 def _planned(item: Any, gpus_per_replica: Mapping[str, int]) -> Planned:
-    zone = _text(item["timezone"] or "UTC")
-    moments = [Instant.parse_iso(_text(item[name])) for name in ("raise_at", "start", "end")]
+    zone = text(item["timezone"] or "UTC")
+    moments = [Instant.parse_iso(text(item[name])) for name in ("raise_at", "start", "end")]
     for moment in moments:
         moment.to_tz(zone)  # it will be printed in it
-    service = _text(item["service"])
+    service = text(item["service"])
     return Planned(
-        event=_text(item["name"]),
+        event=text(item["name"]),
         service=service,
         is_cancelled=item["state"] == "cancelled",
-        floor=_replicas(item["floor"]),
-        baseline=_replicas(item["baseline"]),
+        floor=count(item["floor"]),
+        baseline=count(item["baseline"]),
         raise_at=moments[0],
         start=moments[1],
         end=moments[2],
         zone=zone,
-        inputs={name: _number(item[name]) for name in (*FLOOR_INPUTS, *TIME_INPUTS)},
+        inputs={name: number(item[name]) for name in (*FLOOR_INPUTS, *TIME_INPUTS)},
         gpus_per_replica=gpus_per_replica.get(service),
     )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _replicas(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 10**7:
-        raise TypeError(f"{value!r} is no number of replicas")
-    return value
-
-
-def _number(value: Any) -> Number:
-    if type(value) not in {int, float} or not math.isfinite(value):
-        raise TypeError(f"{value!r} is no number")
-    number: Number = value
-    return number
 
 
 def _change(was: Planned | None, becomes: Planned | None, now: Instant) -> EventChange | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whenever import Instant
 
@@ -14,7 +14,10 @@ from stacks.spec import NodePool
 
 @dataclass(frozen=True)
 class Shortage:
-    """From `since` on, `events` and the baselines beside them need `needed` GPUs of a pool that has `available`."""
+    """From `since` on, `events` and the baselines beside them need `needed` GPUs of a pool that has `available`.
+
+    Without events the baselines alone do.
+    """
 
     pool: str
     since: Instant
@@ -24,24 +27,27 @@ class Shortage:
 
 
 def shortages(stack: Stack, table: Timetable, now: Instant) -> tuple[Shortage, ...]:
-    """Every one to come, once for the same events of a pool, in the order of pools and time."""
+    """Every one to come, in the order of pools and time.
+
+    Once for the same events of a pool: from its first moment on, with the most that it comes to need.
+    """
     found: dict[tuple[str, tuple[str, ...]], Shortage] = {}
     for name, pool in stack.platform.node_pools.items():
         for shortage in _of_pool(stack, table, now, name, pool):
-            found.setdefault((name, shortage.events), shortage)
+            first = found.setdefault((name, shortage.events), shortage)
+            found[name, shortage.events] = replace(first, needed=max(first.needed, shortage.needed))
     return tuple(found.values())
 
 
 def _of_pool(stack: Stack, table: Timetable, now: Instant, name: str, pool: NodePool) -> Iterator[Shortage]:
     services = {key: service for key, service in stack.platform.services.items() if service.node_pool == name}
-    available = pool.max_nodes * max(pool.gpus(kind) for kind in pool.instance_types)
     windows = [window for window in table.windows if window.service in services]
     # Floors only rise where one is raised: a sum that is too high at all is too high at one of these moments.
-    for moment in sorted({max(now, window.raise_at) for window in windows if window.end.to_instant() > now}):
+    for moment in sorted({now, *(max(now, window.raise_at) for window in windows if window.end.to_instant() > now)}):
         events = tuple(dict.fromkeys(window.event for window in windows if window.active(moment)))
         needed = sum(
             table.floor_at(moment, key, service.replicas.min) * service.gpus_per_replica
             for key, service in services.items()
         )
-        if events and needed > available:
-            yield Shortage(name, moment, events, needed, available)
+        if needed > pool.most_gpus:
+            yield Shortage(name, moment, events, needed, pool.most_gpus)

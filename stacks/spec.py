@@ -94,6 +94,11 @@ class NodePool(Spec):
         known = INSTANCE_TYPES.get(instance_type)
         return known.gpus if known else self.gpus_per_node or 0
 
+    @property
+    def most_gpus(self) -> int:
+        """GPUs of all the nodes it may have, each of the largest type."""
+        return self.max_nodes * max(self.gpus(kind) for kind in self.instance_types)
+
 
 class Model(Spec):
     """The weights served, and the name clients ask for."""

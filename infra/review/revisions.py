@@ -20,6 +20,8 @@ from stacks.reading import shown
 ANSWER_TIMEOUT_S = 120
 """A render takes seconds; on a busy machine it may take a few times as long."""
 
+TRACEBACK = "Traceback (most recent call last)"
+
 HANDED_ON = {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "VIRTUAL_ENV"}
 """All that a revision's code gets of the environment: it is code under review, which has no use for credentials, and
 `PYTHONPATH` would put other code before it."""
@@ -128,11 +130,12 @@ def render_in(tree: Tree, stack: str) -> list[dict[str, Any]]:
     return objects
 
 
-def answer_in(tree: Tree, arguments: list[str], needed: list[str]) -> Any:
+def answer_in(tree: Tree, arguments: list[str], needed: list[str], ends: tuple[int, ...] = (0,)) -> Any:
     """The JSON that Python prints, run with `arguments` in the folder of `tree`.
 
     Args:
         needed: files without which Python would go on to the installed packages, which are another revision's.
+        ends: exit codes that come with an answer. Code that fails ends with 1 too, and with a traceback.
 
     Raises:
         NotRendered: it failed, did not end, or printed something else.
@@ -155,7 +158,7 @@ def answer_in(tree: Tree, arguments: list[str], needed: list[str]) -> Any:
         )
     except subprocess.TimeoutExpired:
         raise NotRendered(f"no answer after {ANSWER_TIMEOUT_S} s") from None
-    if done.returncode:
+    if done.returncode and (done.returncode not in ends or TRACEBACK in done.stderr):
         raise NotRendered(_reason(done.stderr, tree))
     try:
         return json.loads(done.stdout)
@@ -166,7 +169,7 @@ def answer_in(tree: Tree, arguments: list[str], needed: list[str]) -> Any:
 def _reason(stderr: str, tree: Tree) -> str:
     """Faults as they are; of a traceback the last line, which is what happened."""
     text = stderr.strip().replace(f"{tree.folder}/", "") or "it said nothing"
-    return text.splitlines()[-1] if "Traceback (most recent call last)" in text else text
+    return text.splitlines()[-1] if TRACEBACK in text else text
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

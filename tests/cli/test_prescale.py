@@ -37,11 +37,29 @@ def test_plan_says_which_pool_is_too_small_for_its_floors(stacks: Path) -> None:
     (stacks / "platform.yaml").write_text(text + second.replace("name: support-8b", "name: fraud-8b"))
     edit(stacks / "events.yaml", "rps: 26.7", "rps: 58")
     said = "! pool l40s: the floors of diwali-sale need 17 GPUs from 2027-10-29 19:30 Asia/Kolkata (14:00Z) on, "
-    assert f"{said}its nodes have at most 16" in run("plan", "--at", "2027-10-01 12:00").stdout
-    data = json.loads(run("plan", "--at", "2027-10-01 12:00", "-o", "json").stdout)
+    result = run("plan", "--at", "2027-10-01 12:00")
+    assert f"{said}its nodes have at most 16" in result.stdout
+    assert result.exit_code == 1
+    result = run("plan", "--at", "2027-10-01 12:00", "-o", "json")
+    assert result.exit_code == 1
+    data = json.loads(result.stdout)
+    assert data["node_pools"] == [{"name": "l40s", "gpus": 16}]
     assert data["gpu_shortages"] == [
         {"pool": "l40s", "since": RAISED, "events": ["diwali-sale"], "needed": 17, "available": 16}
     ]
+    assert run("plan", "--at", "2027-10-30 00:30").exit_code == 0, "it is over"
+
+
+def test_plan_says_which_pool_is_too_small_for_its_baselines(stacks: Path) -> None:
+    edit(stacks / "platform.yaml", "max_nodes: 18", "max_nodes: 16")
+    edit(stacks / "platform.yaml", "{min: 2, max: 16}", "{min: 9, max: 16}")
+    text = (stacks / "platform.yaml").read_text()
+    second = text[text.index("  support-bot:") :].replace("support-bot:", "fraud-bot:")
+    (stacks / "platform.yaml").write_text(text + second.replace("name: support-8b", "name: fraud-8b"))
+    (stacks / "events.yaml").write_text("timezone: UTC\nevents: []\n")
+    result = run("plan", "--at", "2027-10-01 12:00")
+    assert "! pool l40s: the baselines need 18 GPUs from 2027-10-01 12:00 UTC (12:00Z) on" in result.stdout
+    assert result.exit_code == 1
 
 
 def run(*arguments: str) -> Result:

@@ -213,6 +213,54 @@ def test_more_gpus_a_replica_are_more_at_the_floor(repository: Path) -> None:
     assert row[8] == "gpus\\_per\\_replica 1 → 2"
 
 
+SHORT = "- pool l40s: the floors of sale need 19 GPUs from 2190-03-01T14:00:00Z on, its nodes have at most 18."
+
+
+def _second_service(root: Path) -> None:
+    """A baseline of 4 beside the first one's, on the same pool of 18 GPUs."""
+    text = _platform(root).read_text(encoding="utf-8")
+    second = text[text.index("  support-bot:") :].replace("support-bot:", "fraud-bot:").replace("min: 2", "min: 4")
+    _platform(root).write_text(text + second.replace("name: support-8b", "name: fraud-8b"), encoding="utf-8")
+
+
+def test_floors_that_come_to_need_more_than_their_pool_has_are_a_finding(repository: Path) -> None:
+    """15 of the event and the other's baseline of 4, on 18: no ceiling of the two is passed."""
+    _second_service(repository)
+    commit(repository)
+    _calendar(repository, {**TO_COME, "rps": "57"})
+    result = review()
+    assert result.exit_code == 1
+    assert SHORT in result.stdout
+    assert "1 finding" in result.stdout.splitlines()[2]
+
+
+def test_a_pool_that_is_lowered_is_a_finding_and_what_it_is_short_of_another(repository: Path) -> None:
+    _second_service(repository)
+    _calendar(repository, {**TO_COME, "rps": "50"})
+    commit(repository)
+    edit(_platform(repository), "max_nodes: 18", "max_nodes: 17")
+    assert [line for line in review().stdout.splitlines() if line.startswith("- ")] == [
+        "- pool l40s: at most 17 GPUs instead of 18."
+    ]
+    edit(_platform(repository), "max_nodes: 17", "max_nodes: 16")
+    result = review()
+    assert result.exit_code == 1
+    assert [line for line in result.stdout.splitlines() if line.startswith("- ")] == [
+        "- pool l40s: at most 16 GPUs instead of 18.",
+        SHORT.replace("19", "17", 1).replace("at most 18", "at most 16"),
+    ]
+
+
+def test_a_shortage_that_was_there_before_is_not_this_changes(repository: Path) -> None:
+    """And a plan that ends with 1 for it is a plan."""
+    _second_service(repository)
+    _calendar(repository, {**TO_COME, "rps": "57"})
+    commit(repository)
+    result = review()
+    assert result.exit_code == 0, result.output
+    assert "INCOMPLETE" not in result.stdout
+
+
 @pytest.mark.parametrize("side", ["working tree", "main"])
 def test_a_plan_that_is_refused_is_incomplete_and_the_objects_are_told(repository: Path, side: str) -> None:
     _calendar(repository, {**TO_COME, "rps": "267"})

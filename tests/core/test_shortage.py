@@ -14,6 +14,7 @@ from tests.core.stack_files import Edit, calendar, stack
 NOW = Instant.from_utc(2027, 1, 1)
 BOTH = "services: {support-bot: {rps: 42.4, request_duration_s: 7.8}, fraud-bot: {rps: 42.4, request_duration_s: 7.8}}"
 SUPPORT = "services: {support-bot: {rps: 42.4, request_duration_s: 7.8}}"
+NO_EVENTS = "timezone: UTC\nevents: []\n"
 FRAUD = "services: {fraud-bot: {rps: 42.4, request_duration_s: 7.8}}"
 
 
@@ -43,6 +44,29 @@ def test_two_events_are_counted_together_only_while_both_are_in_force(tmp_path: 
     # b is raised at 11:30, half an hour before a ends.
     (found,) = of(tmp_path / "beside", calendar(event("a", (10, 12), SUPPORT), event("b", (12, 14), FRAUD)))
     assert (found.events, found.since) == (("a", "b"), Instant.from_utc(2027, 10, 29, 6))
+
+
+def test_one_event_is_told_with_the_most_that_it_comes_to_need(tmp_path: Path) -> None:
+    """fraud-bot starts slower, so it is raised first: 18 + 2 at first, then 18 + 12."""
+
+    def slower(text: str) -> str:
+        head, fraud = with_fraud_bot(text).split("  fraud-bot:")
+        return f"{head}  fraud-bot:{fraud.replace('weights_s: 120', 'weights_s: 720')}"
+
+    more = SUPPORT.replace("}}", "}, fraud-bot: {rps: 70, request_duration_s: 7.8, headroom_pct: 10}}")
+    events = calendar(event("sale", (20, 22), more))
+    loaded = stack(
+        tmp_path, platform=lambda text: slower(text).replace("max_nodes: 18", "max_nodes: 16"), events=events
+    )
+    (found,) = shortages(loaded, timetable(loaded, NOW), NOW)
+    assert found == Shortage("l40s", Instant.from_utc(2027, 10, 29, 13, 50), ("sale",), 27, 16)
+
+
+def test_baselines_that_a_pool_does_not_hold(tmp_path: Path) -> None:
+    loaded = stack(
+        tmp_path, platform=lambda text: with_fraud_bot(text).replace("min: 2", "min: 10"), events=lambda _: NO_EVENTS
+    )
+    assert shortages(loaded, timetable(loaded, NOW), NOW) == (Shortage("l40s", NOW, (), 20, 18),)
 
 
 @pytest.mark.parametrize(
