@@ -1,0 +1,12 @@
+"""Every format that is read, by what is in it and not by its name: one row each."""
+
+from __future__ import annotations
+
+from evidence import inference_perf, vllm
+from evidence.source import Byproduct, Format
+
+_TOOLS = (vllm, inference_perf)
+
+# In order: a byproduct may look like a result to a format further down, and the other way round.
+FORMATS: tuple[Format, ...] = tuple(row for tool in _TOOLS for row in tool.FORMATS)
+BYPRODUCTS: tuple[Byproduct, ...] = tuple(row for tool in _TOOLS for row in tool.BYPRODUCTS)

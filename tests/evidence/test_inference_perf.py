@@ -1,0 +1,77 @@
+"""inference-perf: a real sweep of seven stages, whose last three asked for more than its client let through."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from capacity.sweep import Point
+from evidence.files import read
+from tests.evidence import made
+
+FOLDER = Path(__file__).parent / "files" / "inference_perf_sweep"
+
+
+def _points(*paths: Path) -> tuple[Point, ...]:
+    (sweep,) = read(paths).sweeps
+    return sweep.points
+
+
+def test_a_folder_is_one_sweep_in_order_of_load() -> None:
+    evidence = read([FOLDER])
+    (sweep,) = evidence.sweeps
+    assert sweep.name == str(FOLDER)
+    assert [point.requested_rps for point in sweep.points] == [1.0, 31.4, 61.79, 92.19, 122.59, 152.98, 183.38]
+    assert {point.arrivals for point in sweep.points} == {"open"}
+    assert evidence.refused == ()
+
+
+def test_every_number_is_the_files_own_and_names_its_key() -> None:
+    stage = json.loads((FOLDER / "stage_4_lifecycle_metrics.json").read_text(encoding="utf-8"))
+    point = _points(FOLDER)[4]
+    assert (point.achieved_rps, point.completed, point.failed) == (106.49371985245213, 7355, 0)
+    assert point.throughput_rps == stage["successes"]["throughput"]["requests_per_sec"]
+    assert point.ttft is not None
+    assert point.ttft.percentiles_s[99.0] == stage["successes"]["latency"]["time_to_first_token"]["p99"]
+    assert point.ttft.percentiles_s[50.0] == stage["successes"]["latency"]["time_to_first_token"]["median"]
+    assert point.keys["ttft.p99"] == "successes.latency.time_to_first_token.p99"
+    assert list(point.ttft.percentiles_s) == sorted(point.ttft.percentiles_s)
+    assert point.client_queue is not None
+    assert point.client_queue.mean_s == stage["load_summary"]["schedule_delay"]["mean"]
+
+
+def test_what_the_configuration_beside_it_says() -> None:
+    point = _points(FOLDER)[0]
+    assert point.concurrency_limit == 44 * 10
+    assert point.configuration["model.name"] == "meta-llama/Meta-Llama-3-8B-Instruct"
+    assert point.configuration["runtime.name"] == "vllm"
+
+
+def test_one_stage_by_its_name_finds_the_configuration_too() -> None:
+    (point,) = _points(FOLDER / "stage_3_lifecycle_metrics.json")
+    assert (point.requested_rps, point.concurrency_limit) == (92.19, 440.0)
+
+
+def test_the_summary_pools_all_stages_and_is_passed_over() -> None:
+    skipped = {Path(item.file).name: item.reason for item in read([FOLDER]).skipped}
+    assert "pools all stages" in skipped["summary_lifecycle_metrics.json"]
+    assert set(skipped) == {"summary_lifecycle_metrics.json", "config.yaml"}
+
+
+def test_unknown_without_the_configuration_is_unknown(tmp_path: Path) -> None:
+    stage = json.loads((FOLDER / "stage_3_lifecycle_metrics.json").read_text(encoding="utf-8"))
+    (point,) = _points(made.write(tmp_path / "renamed.txt", stage))
+    assert point.concurrency_limit is None
+    assert point.configuration == {}
+
+
+def test_newer_stages_say_duration_and_concurrency(tmp_path: Path) -> None:
+    stage = json.loads((FOLDER / "stage_3_lifecycle_metrics.json").read_text(encoding="utf-8"))
+    stage["benchmark_time_seconds"] = 61.25
+    stage["load_summary"] |= {"concurrency": 32, "achieved_rate": 0.0}
+    (point,) = _points(made.write(tmp_path / "stage.json", stage))
+    assert (point.arrivals, point.concurrency_limit, point.requested_rps) == ("closed", 32.0, None)
+    assert point.duration_s == 61.25
+    # 0.0 is written where all requests started at once: nothing can be said of a rate.
+    assert point.achieved_rps is None
+    assert {"requested_rps", "achieved_rps"} & point.keys.keys() == set()

@@ -1,0 +1,167 @@
+"""vLLM's results, old and new, alone, appended, and as a sweep's folders."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capacity.sweep import Point
+from evidence.files import read
+from tests.evidence import made
+
+
+def _point(folder: Path, document: dict[str, Any]) -> Point:
+    (sweep,) = read([made.write(folder / "result.json", document)]).sweeps
+    (point,) = sweep.points
+    return point
+
+
+def test_a_new_result(tmp_path: Path) -> None:
+    point = _point(tmp_path, made.vllm_serve())
+    assert (point.arrivals, point.requested_rps, point.throughput_rps) == ("open", 10.0, 9.95)
+    assert (point.completed, point.failed, point.incomplete) == (597, 3, None)
+    assert point.ttft is not None
+    assert point.ttft.percentiles_s == {50.0: 0.04, 95.0: 0.08, 99.0: 0.12, 99.9: 0.16}
+    assert point.keys["ttft.p50"] == "median_ttft_ms"
+    assert point.keys["ttft.p99.9"] == "p99.9_ttft_ms"
+    assert point.e2e is not None
+    assert point.e2e.mean_s == pytest.approx(0.9152)
+    assert (point.input_tokens_mean, point.output_tokens_mean) == (200.0, 100.0)
+    assert (point.input_tokens_per_s, point.output_tokens_per_s) == (1990.0, 995.0)
+    assert point.keys["input_tokens_per_s"] == "total_input_tokens / duration"
+    assert point.configuration == {"model.name": "org/model-8b", "tokenizer.name": "org/model-8b"}
+    assert point.goodput is None
+
+
+def test_an_old_result(tmp_path: Path) -> None:
+    point = _point(tmp_path, made.vllm_old(**{"request_goodput:": 9.5}))
+    assert point.e2e is None
+    assert point.failed == 3
+    assert point.keys["failed"] == "num_prompts - completed"
+    assert point.goodput is not None
+    # The limits are nowhere in the file.
+    assert (point.goodput.rps, point.goodput.limits_s) == (9.5, {})
+    assert point.keys["goodput"] == "request_goodput:"
+
+
+@pytest.mark.parametrize("rate", ["inf", math.inf])
+@pytest.mark.parametrize(("limit", "arrivals"), [(None, "burst"), (64, "closed")])
+def test_no_rate_is_a_burst_or_a_closed_loop(tmp_path: Path, rate: Any, limit: int | None, arrivals: str) -> None:
+    point = _point(tmp_path, made.vllm_serve(request_rate=rate, max_concurrency=limit))
+    assert (point.arrivals, point.requested_rps, point.concurrency_limit) == (arrivals, None, limit)
+    assert point.burstiness is None
+
+
+def test_zeros_that_only_mean_not_measured(tmp_path: Path) -> None:
+    silent = {key: 0.0 for key in made.vllm_serve() if key.endswith(("_ttft_ms", "_tpot_ms", "_itl_ms"))}
+    point = _point(tmp_path, made.vllm_serve(**silent, failed=0))
+    assert (point.ttft, point.tpot, point.itl) == (None, None, None)
+    assert not any(key.startswith(("ttft", "tpot", "itl")) for key in point.keys)
+    assert point.failed == 0
+
+
+def test_waiting_in_the_client_may_be_none(tmp_path: Path) -> None:
+    queue = {"mean_client_queue_time_ms": 0.0, "p99_client_queue_time_ms": 0.0}
+    point = _point(tmp_path, made.vllm_serve(**queue))
+    assert point.client_queue is not None
+    assert (point.client_queue.mean_s, point.client_queue.percentiles_s) == (0.0, {99.0: 0.0})
+
+
+def test_single_requests_are_seconds_and_only_the_completed(tmp_path: Path) -> None:
+    detail = {
+        "num_prompts": 3,
+        "completed": 2,
+        "failed": 1,
+        "ttfts": [0.5, 0.0, 0.25],
+        "itls": [[0.5, 1.0], [], []],
+        "output_lens": [3, 0, 1],
+        "latencies": [2.0, 0.0, 0.25],
+        "start_times": [100.0, 101.0, 102.0],
+        "errors": ["", "timeout", ""],
+    }
+    point = _point(tmp_path, made.vllm_serve(**detail))
+    assert point.per_request is not None
+    assert point.per_request.ttft_s == (0.5, 0.25)
+    assert point.per_request.tpot_s == (0.75, 0.0)
+    assert point.per_request.e2e_s == (2.0, 0.25)
+    assert point.achieved_rps == 1.5
+    del detail["latencies"]
+    point = _point(tmp_path / "old", made.vllm_serve(**detail))
+    assert point.per_request is not None
+    assert point.per_request.e2e_s == (2.0, 0.25)
+
+
+def test_single_requests_that_do_not_add_up_are_left_out(tmp_path: Path) -> None:
+    point = _point(tmp_path, made.vllm_serve(latencies=[1.0, 2.0]))
+    assert point.per_request is None
+
+
+def test_appended_results_are_points_of_one_sweep(tmp_path: Path) -> None:
+    runs = [made.vllm_serve(request_rate=rate, duration=rate + 60) for rate in (8.0, 2.0, 4.0)]
+    (sweep,) = read([made.write_lines(tmp_path / "runs.json", runs)]).sweeps
+    assert [point.requested_rps for point in sweep.points] == [2.0, 4.0, 8.0]
+    assert str(sweep.points[0].origin).endswith("runs.json: line 2")
+
+
+def test_a_ramp_is_no_load(tmp_path: Path) -> None:
+    evidence = read([made.write(tmp_path / "ramp.json", made.vllm_serve(ramp_up_strategy="linear"))])
+    assert evidence.sweeps == ()
+    assert "ramps up" in evidence.refused[0].reason
+
+
+def _sweep(root: Path) -> None:
+    for rate in (4, 2):
+        folder = root / "20261101_120000" / f"SERVE--max_num_seqs=64-BENCH--request_rate={rate}"
+        runs = [
+            made.vllm_serve(request_rate=rate, run_number=number, duration=60.0 + rate + number, max_num_seqs=64)
+            for number in range(2)
+        ]
+        for number, run in enumerate(runs):
+            made.write(folder / f"run={number}.json", run)
+        made.write(folder / "summary.json", runs)
+        made.write(folder / "warmup.json", made.vllm_serve(run_number=-1, num_prompts=8))
+        failure = {"run_number": 2, "error_type": "RuntimeError", "error": "died", "serve_overrides": {}}
+        made.write(folder / "run=2.failure.json", failure | {"bench_overrides": {}})
+    (root / "20261101_120000" / "summary.csv").write_text("run_number,duration\n", encoding="utf-8")
+
+
+def test_a_sweeps_folders_are_one_sweep_and_no_run_counts_twice(tmp_path: Path) -> None:
+    _sweep(tmp_path)
+    evidence = read([tmp_path])
+    (sweep,) = evidence.sweeps
+    assert sweep.name == str(tmp_path / "20261101_120000" / "SERVE--max_num_seqs=64")
+    assert [point.requested_rps for point in sweep.points] == [2.0, 2.0, 4.0, 4.0]
+    assert evidence.refused == ()
+    reasons = sorted({item.reason.partition(" as ")[0] for item in evidence.skipped})
+    assert [reason.partition(",")[0] for reason in reasons] == [
+        ".csv is not read; results are JSON or YAML",
+        "a run of the sweep that failed",
+        "a warm-up run (run_number -1)",
+        "the same measurement",
+    ]
+
+
+def test_a_summary_alone_is_read(tmp_path: Path) -> None:
+    runs = [made.vllm_serve(run_number=number, duration=60.0 + number) for number in range(3)]
+    (sweep,) = read([made.write(tmp_path / "summary.json", runs)]).sweeps
+    assert [str(point.origin).rpartition(" ")[2] for point in sweep.points] == ["[0]", "[1]", "[2]"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "sweep"),
+    [
+        ("out/e1/BENCH--request_rate=4", "out/e1"),
+        ("out/e1/SERVE--tp=2-BENCH--request_rate=4", "out/e1/SERVE--tp=2"),
+        ("out/e1/SERVE--tp=2-WL--request_rate=4", "out/e1/SERVE--tp=2"),
+        ("out/e1/SERVE--tp=2", "out/e1/SERVE--tp=2"),
+        ("out/e1/WL--max_concurrency=4", "out/e1"),
+        ("out/e1", "out/e1"),
+        ("out/SERVERS", "out/SERVERS"),
+    ],
+)
+def test_the_folder_of_a_sweep(tmp_path: Path, folder: str, sweep: str) -> None:
+    made.write(tmp_path / folder / "run=0.json", made.vllm_serve(run_number=0))
+    assert [found.name for found in read([tmp_path]).sweeps] == [str(tmp_path / sweep)]
