@@ -11,6 +11,9 @@ from stacks.yaml_text import Document, dotted
 
 # Patterns of `stacks.spec` and `stacks.events` as a person would say them, by a piece that only they have.
 PATTERNS = {
+    r"^\d{4}-\d{2}-\d{2}$": "a date, as 2026-07-20",
+    r"^[a-z]{2}(-[a-z]+)+": "an AWS Region, as us-east-1",
+    r"^[a-z0-9-]+\.[a-z0-9-]+$": "an instance type, as g6e.2xlarge",
     r"^\d{4}-\d{2}-\d{2}": "a date and time, as 2027-10-29 20:00",
     r"^[a-z]([-a-z0-9]*": "a lower-case letter, then lower-case letters, digits and hyphens",
     r"^[a-z0-9]([-a-z0-9]*": "lower-case letters, digits and hyphens",
