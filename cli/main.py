@@ -16,7 +16,7 @@ from stacks.reach import OutOfReach
 # command -> (module, attribute, one line of help). One row per command group; nothing else lists them.
 COMMANDS = {
     "preview": ("cli.preview", "preview", "What `pulumi up` would create, offline."),
-    "review": ("cli.review", "review", "What a change does to objects, events, floors and GPUs, as Markdown."),
+    "review": ("cli.review", "review", "What a change does to objects, events, floors and GPUs."),
     "prescale": ("cli.prescale", "prescale", "Raise capacity ahead of known events, and let go after."),
     "sandbox": ("cli.sandbox", "sandbox", "A real control plane with fake GPU nodes on this machine."),
     "schema": ("cli.schema", "schema", "JSON schemas of the stack's files, for editors."),

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from whenever import Instant
 
 from cli.prescale_text import both
 from infra.review.markdown import Section, arrow, code, escaped
-from prescale.plan_change import EventChange, PlanChange, Planned
+from prescale.plan_change import Cause, EventChange, PlanChange, Planned
 
 COLUMNS = ("Event", "Service", "What", "Floor", "GPUs at floor", "Raised at", "T0", "End", "Because")
 NONE = "none"
 
 
-def section(change: PlanChange, room: Iterable[str], now: Instant) -> Section:
-    """The events' part of a review, with the findings on the `room` there is for them."""
+def section(change: PlanChange, now: Instant) -> Section:
+    """The events' part of a review."""
     counted = Counter(item.kind for item in change.events)
     counts = ", ".join(f"{number} {kind}" for kind, number in counted.items())
     return Section(
         "events",
         counts=f"events: {counts}" if counts else "",
-        findings=(*change.findings, *room),
+        findings=change.findings,
         columns=COLUMNS,
         rows=tuple(_row(item, now) for item in change.events),
     )
@@ -33,7 +33,7 @@ def _row(change: EventChange, now: Instant) -> str:
     cells = [
         code(side.event),
         code(side.service),
-        _what(change, now),
+        ", ".join(what(change, now)),
         _pair(change, lambda planned: NONE if planned.is_cancelled else str(planned.floor)),
         _pair(change, _gpus),
         *(escaped(_pair(change, time)) for time in (_raise_at, _start, _end)),
@@ -42,7 +42,7 @@ def _row(change: EventChange, now: Instant) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _what(change: EventChange, now: Instant) -> str:
+def what(change: EventChange, now: Instant) -> list[str]:
     """The kind, and what it does not say of the side that counts."""
     side = change.sides[-1]
     words: list[str] = [change.kind]
@@ -52,7 +52,7 @@ def _what(change: EventChange, now: Instant) -> str:
         words.append("over")
     elif change.kind not in {"removed", "cancelled"} and side.raise_at < now < side.start:
         words.append("its time to raise has passed")
-    return ", ".join(words)
+    return words
 
 
 def _pair(change: EventChange, said: Callable[[Planned], str]) -> str:
@@ -78,11 +78,16 @@ def _end(planned: Planned) -> str:
     return both(planned.end, planned.zone)
 
 
-def _because(change: EventChange) -> Iterator[str]:
-    for cause in change.causes:
-        yield f"{cause.name} {cause.before} → {cause.after}"
+def causes(change: EventChange) -> Iterator[Cause]:
+    """Every number that is not what it was: those of the plan, and the GPUs of a replica."""
+    yield from change.causes
     before, after = (side.gpus_per_replica if side else None for side in (change.before, change.after))
     if before and after and before != after:
-        yield f"gpus_per_replica {before} → {after}"
+        yield Cause("gpus_per_replica", before, after)
+
+
+def _because(change: EventChange) -> Iterator[str]:
+    for cause in causes(change):
+        yield f"{cause.name} {cause.before} → {cause.after}"
     if change.by_code:
         yield "the code reckons it differently"

@@ -1,4 +1,4 @@
-"""One stack reviewed against another revision: objects and events of both, compared and told as one text.
+"""One stack reviewed against another revision: objects and events of both, compared.
 
 Here and not in `infra` or `prescale`: neither may know the other.
 """
@@ -6,19 +6,18 @@ Here and not in `infra` or `prescale`: neither may know the other.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from whenever import Instant
 
 from cli.exits import DONE, FINDING
-from cli.review_events import section
 from infra.footprint import Footprint
 from infra.review.comparison import Comparison, compare
-from infra.review.markdown import Incomplete, Section, document, incomplete_document
+from infra.review.markdown import Incomplete
 from infra.review.revisions import NotRendered, Tree, answer_in, both_revisions, render_in
 from prescale import clock, plan_change, room_change
-from prescale.plan_change import Plan
+from prescale.plan_change import Plan, PlanChange
 from prescale.room_change import Room
 
 NOT_PLANNED = "did not plan its events"
@@ -31,10 +30,27 @@ PLAN_ENDS = (DONE, FINDING)  # a shortage is a finding, and a plan all the same
 
 @dataclass(frozen=True)
 class Review:
-    """`is_safe` is false for every finding, and where something could not be compared."""
+    """What a change does to `stack` since `ref`, seen at `now`.
 
-    markdown: str
-    is_safe: bool
+    `objects` and `events` are None where they could not be compared; `missing` says why.
+    """
+
+    stack: str
+    ref: str
+    now: Instant
+    objects: Comparison | None
+    events: PlanChange | None
+    missing: tuple[Incomplete, ...] = ()
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Every risk of the objects, then of the events."""
+        return tuple(text for part in (self.objects, self.events) if part for text in part.findings)
+
+    @property
+    def is_safe(self) -> bool:
+        """False for every finding, and where something could not be compared."""
+        return not (self.findings or self.missing)
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,12 @@ class _Side:
     printed_plan: Any | Incomplete
 
 
+@dataclass(frozen=True)
+class _Read:
+    plan: Plan
+    room: Room
+
+
 def review_stack(stack: str, ref: str) -> Review:
     """Compare the working tree with `ref`.
 
@@ -52,21 +74,24 @@ def review_stack(stack: str, ref: str) -> Review:
         InputError: no repository, no such revision, or a stack that neither of the two has.
     """
     now = clock.now()
-    title = f"Stack {stack}: working tree against {ref}"
     with both_revisions(stack, ref) as trees, ThreadPoolExecutor() as all_at_once:
-        objects = all_at_once.map(lambda tree: _objects(tree, stack), trees)
-        plans = all_at_once.map(lambda tree: _printed_plan(tree, stack, now), trees)
-        before, after = (_Side(*side) for side in zip(objects, plans, strict=True))
+        rendered = all_at_once.map(lambda tree: _objects(tree, stack), trees)
+        planned = all_at_once.map(lambda tree: _printed_plan(tree, stack, now), trees)
+        before, after = (_Side(*side) for side in zip(rendered, planned, strict=True))
     if isinstance(before.objects, Incomplete) or isinstance(after.objects, Incomplete):
         missing = [side.objects for side in (before, after) if isinstance(side.objects, Incomplete)]
         said = {item.side for item in missing}
         plans_missing = [side.printed_plan for side in (before, after) if isinstance(side.printed_plan, Incomplete)]
         missing += [item for item in plans_missing if item.side not in said]
-        return Review(incomplete_document(title, missing), is_safe=False)
-    comparison = compare(before.objects, after.objects)
-    events = _events(before.printed_plan, after.printed_plan, comparison, now, (ref, "working tree"))
-    is_safe = not (comparison.findings or events.findings or events.missing)
-    return Review(document(title, comparison, events), is_safe)
+        return Review(stack, ref, now, None, None, tuple(missing))
+    objects = compare(before.objects, after.objects)
+    old, new = _plans(before.printed_plan, after.printed_plan, objects, (ref, "working tree"))
+    if isinstance(old, Incomplete) or isinstance(new, Incomplete):
+        missing = [side for side in (old, new) if isinstance(side, Incomplete)]
+        return Review(stack, ref, now, objects, None, tuple(missing))
+    events = plan_change.compare(old.plan, new.plan, now)
+    room = room_change.findings(old.room, new.room)
+    return Review(stack, ref, now, objects, replace(events, findings=(*events.findings, *room)))
 
 
 def _objects(tree: Tree, stack: str) -> list[dict[str, Any]] | Incomplete:
@@ -85,23 +110,21 @@ def _printed_plan(tree: Tree, stack: str, now: Instant) -> Any | Incomplete:
         return Incomplete(tree.label, str(error), NOT_PLANNED)
 
 
-def _events(before: Any, after: Any, comparison: Comparison, now: Instant, labels: tuple[str, str]) -> Section:
+def _plans(
+    before: Any, after: Any, comparison: Comparison, labels: tuple[str, str]
+) -> tuple[_Read | Incomplete, _Read | Incomplete]:
     pairs = comparison.footprints.items()
     old = _read(before, {name: was for name, (was, _) in pairs if was}, labels[0])
     new = _read(after, {name: becomes for name, (_, becomes) in pairs if becomes}, labels[1])
-    if isinstance(old, Incomplete) or isinstance(new, Incomplete):
-        return Section("events", missing=tuple(side for side in (old, new) if isinstance(side, Incomplete)))
-    (plan_before, room_before), (plan_after, room_after) = old, new
-    room = room_change.findings(room_before, room_after)
-    return section(plan_change.compare(plan_before, plan_after, now), room, now)
+    return old, new
 
 
-def _read(printed: Any | Incomplete, footprints: dict[str, Footprint], label: str) -> tuple[Plan, Room] | Incomplete:
+def _read(printed: Any | Incomplete, footprints: dict[str, Footprint], label: str) -> _Read | Incomplete:
     if isinstance(printed, Incomplete):
         return printed
     # A footprint is known as `namespace/service`.
     gpus = {name.rpartition("/")[2]: size.gpus for name, size in footprints.items()}
     try:
-        return plan_change.read(printed, gpus), room_change.read(printed)
+        return _Read(plan_change.read(printed, gpus), room_change.read(printed))
     except ValueError as error:
         return Incomplete(label, f"prescale plan printed {error}", NOT_PLANNED)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from infra.footprint import Footprint, footprints
 from infra.review.fields import FieldChange, field_changes
 from infra.schemas.check import identity
 
 Object = dict[str, Any]
+Effect = Literal["changed", "replaced", "ignored"]
 
 SERVING = {"Namespace", "Deployment", "Service", "PodDisruptionBudget", "ScaledObject"}
 """Kinds whose absence, even for a moment, is felt by requests, or by what keeps them safe."""
@@ -41,6 +42,12 @@ class Changed:
     fields: tuple[FieldChange, ...]
     replaced_by: tuple[str, ...]
     ignored: tuple[str, ...]
+
+    def effect(self, change: FieldChange) -> Effect:
+        """What `pulumi up` makes of the change of one of its fields."""
+        if change.path in self.ignored:
+            return "ignored"
+        return "replaced" if change.path in self.replaced_by else "changed"
 
 
 @dataclass(frozen=True)

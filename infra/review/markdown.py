@@ -18,6 +18,8 @@ SECTION_LIMIT = 20_000
 VALUE_LIMIT = 300
 REASON_LIMIT = 2_000
 
+EFFECTS = {"changed": "changed", "replaced": "replaced (predicted)", "ignored": "ignored by `pulumi up`"}
+
 
 @dataclass(frozen=True)
 class Incomplete:
@@ -144,9 +146,7 @@ def _objects(comparison: Comparison) -> Iterator[str]:
 def _rows(item: Changed) -> list[str]:
     rows = []
     for change in item.fields:
-        what = "replaced (predicted)" if change.path in item.replaced_by else "changed"
-        if change.path in item.ignored:
-            what = "ignored by `pulumi up`"
+        what = EFFECTS[item.effect(change)]
         before, after = shown(change)
         rows.append(f"| {what} | {code(item.object)} | {code(change.path)} | {code(before)} | {code(after)} |")
     return rows

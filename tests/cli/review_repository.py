@@ -39,5 +39,5 @@ def make_repository(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def review(against: str = "main", stack: str = "local") -> Result:
-    return CliRunner().invoke(warmline, ["review", "-s", stack, "--against", against])
+def review(against: str = "main", stack: str = "local", output: str = "markdown") -> Result:
+    return CliRunner().invoke(warmline, ["review", "-s", stack, "--against", against, "-o", output])

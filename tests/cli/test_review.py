@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
+import yaml
 
+from infra.review.redaction import MASK
 from tests.cli.review_repository import commit, git, make_repository, review
 from tests.cli.stack_folder import edit
 
@@ -41,6 +45,38 @@ def test_a_lowered_ceiling_ends_with_1(repository: Path) -> None:
     assert "- serving/support-bot: ceiling lowered from 16 to 8, at once." in result.stdout
 
 
+def test_the_same_as_data(repository: Path) -> None:
+    edit(_platform(repository), "{min: 2, max: 16}", "{min: 1, max: 8}")
+    edit(_platform(repository), "max_num_seqs: 64", "max_num_seqs: 64\n      args: {some-flag: hunter2}")
+    result = review(output="json")
+    assert result.exit_code == 1
+    assert "hunter2" not in result.stdout
+    data = json.loads(result.stdout)
+    assert (data["stack"], data["against"], data["safe"], data["missing"]) == ("local", "main", False, [])
+    assert data["findings"] == [
+        "serving/support-bot: baseline lowered from 2 to 1, at the next `prescale sync`.",
+        "serving/support-bot: ceiling lowered from 16 to 8, at once.",
+    ]
+    assert data["services"] == [
+        {
+            "service": "serving/support-bot",
+            "before": {"baseline": 2, "ceiling": 16, "gpus_at_baseline": 2, "gpus_at_ceiling": 16},
+            "after": {"baseline": 1, "ceiling": 8, "gpus_at_baseline": 1, "gpus_at_ceiling": 8},
+        }
+    ]
+    fields = {
+        (item["object"], field["path"]): (field["what"], field["before"], field["after"])
+        for item in data["objects"]["changed"]
+        for field in item["fields"]
+    }
+    assert fields["ScaledObject serving/support-bot", "spec.maxReplicaCount"] == ("changed", "16", "8")
+    assert fields["ScaledObject serving/support-bot", "spec.minReplicaCount"] == ("ignored", "2", "1")
+    key = "Deployment serving/support-bot", "spec.template.spec.containers[engine].args[--some-flag]"
+    assert fields[key] == ("changed", "absent", MASK)
+    assert (data["objects"]["added"], data["objects"]["removed"], data["events"]) == ([], [], [])
+    assert yaml.safe_load(review(output="yaml").stdout) == {**data, "at": ANY}
+
+
 def test_a_revision_that_does_not_render_is_incomplete(repository: Path) -> None:
     text = _platform(repository).read_text(encoding="utf-8")
     edit(_platform(repository), "owner:", "ownr:")
@@ -51,6 +87,9 @@ def test_a_revision_that_does_not_render_is_incomplete(repository: Path) -> None
     assert "**INCOMPLETE**" in result.stdout
     assert "stacks/local/platform.yaml:" in result.stdout
     assert "services.support-bot.ownr" in result.stdout
+    data = json.loads(review("HEAD", output="json").stdout)
+    assert (data["safe"], data["objects"], data["services"], data["events"]) == (False, None, None, None)
+    assert "services.support-bot.ownr" in data["missing"][0]["reason"]
     assert "Traceback" not in result.output
 
 

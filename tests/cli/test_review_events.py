@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from infra.review.markdown import escaped
 from tests.cli.review_repository import commit, make_repository, review
 from tests.cli.stack_folder import edit
 
@@ -63,6 +66,7 @@ class Told:
     exit_code: int
     text: str
     rows: dict[str, list[str]]
+    data: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +92,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         _commit(root, *({**was, "name": name} for name, (was, _) in named.items() if was))
         _calendar(root, *({**now, "name": name} for name, (_, now) in named.items() if now))
         result = review()
+        data = json.loads(review(output="json").stdout)
     assert result.stdout, result.output
-    return Told(result.exit_code, result.stdout, {row[0].strip("`"): row for row in _rows(result.stdout)})
+    return Told(result.exit_code, result.stdout, {row[0].strip("`"): row for row in _rows(result.stdout)}, data)
 
 
 def test_events_are_counted_first_and_findings_end_with_1(told: Told) -> None:
@@ -104,6 +109,40 @@ def test_events_are_counted_first_and_findings_end_with_1(told: Told) -> None:
         "4 removed",
     }
     assert first.endswith(" · GPUs at baseline 2, at ceiling 16 · 5 findings")
+
+
+def test_the_data_has_the_same_findings_and_rows(told: Told) -> None:
+    assert told.data["safe"] is False
+    assert [f"- {escaped(text)}" for text in told.data["findings"]] == [
+        line for line in told.text.splitlines() if line.startswith("- ")
+    ]
+    assert [(item["event"], ", ".join(item["what"])) for item in told.data["events"]] == [
+        (name, row[2]) for name, row in told.rows.items()
+    ]
+
+
+def test_an_event_as_data(told: Told) -> None:
+    (lower,) = (item for item in told.data["events"] if item["event"] == "lower")
+    before = {
+        "cancelled": False,
+        "floor": 7,
+        "gpus_at_floor": 7,
+        "raise_at": "2190-03-01T14:00:00Z",
+        "start": "2190-03-01T14:30:00Z",
+        "end": "2190-03-01T19:00:00Z",
+        "timezone": "Asia/Kolkata",
+    }
+    assert lower == {
+        "event": "lower",
+        "service": "support-bot",
+        "what": ["changed"],
+        "before": before,
+        "after": {**before, "floor": 4, "gpus_at_floor": 4},
+        "because": [{"name": "rps", "before": 26.7, "after": 15}],
+        "by_code": False,
+    }
+    (added,) = (item for item in told.data["events"] if item["event"] == "added")
+    assert (added["before"], added["after"]["floor"]) == (None, 7)
 
 
 def test_an_added_event_is_told_with_its_floor_gpus_and_times(told: Told) -> None:
@@ -274,6 +313,9 @@ def test_a_plan_that_is_refused_is_incomplete_and_the_objects_are_told(repositor
     assert f"`{side}` did not plan its events:" in result.stdout
     assert "a floor of 68 replicas" in result.stdout
     assert "stacks/local/events.yaml:" in result.stdout
+    data = json.loads(review(output="json").stdout)
+    assert (data["safe"], data["events"], data["findings"]) == (False, None, [])
+    assert [(item["side"], item["failure"]) for item in data["missing"]] == [(side, "did not plan its events")]
     assert "| changed | `Deployment serving/support-bot` |" in result.stdout
     assert "Traceback" not in result.output
 
