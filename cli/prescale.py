@@ -92,7 +92,7 @@ def sync(ctx: click.Context, stack: str, dry_run: bool, at: str | None, output: 
     """Make the floor true: raise what an active event asks for, let go of what is over.
 
     Exits 1 if something needs a person: a floor refused or not in force, a clock that is wrong, a target that is
-    missing. --at works together with --dry-run only.
+    missing, a stack that is not built yet. --at works together with --dry-run only.
     """
     if at and not dry_run:
         raise click.UsageError("--at shows what would be done at another time: use it together with --dry-run.")
@@ -161,7 +161,8 @@ def status(ctx: click.Context, stack: str, at: str | None, pods_via: str, output
     from prescale.warmth import Sighting, look, pod_states
 
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
-    sighting = Sighting(cluster.scaled_objects(stack), cluster.minimums(), pod_states(cluster.pods(stack)))
+    seen = cluster.scaled_objects(stack), cluster.minimums(), pod_states(cluster.pods(stack))
+    sighting = Sighting(stack, cluster.where, *seen)
     ask = asker(cluster, "direct" if pods_via == "direct" else "api")
     warmths = look(planned, loaded.platform.services, sighting, ask, at=asked, now=read_clock())
 

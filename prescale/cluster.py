@@ -66,6 +66,11 @@ class Cluster:
         return cls(choose(context), namespace)
 
     @property
+    def where(self) -> str:
+        """Namespace and cluster, as they are named to a person."""
+        return f"namespace {self.namespace} of {self.address} (context {self.config.context_name})"
+
+    @property
     def calls(self) -> int:
         """API calls made so far, repeats included."""
         return self.wire.calls

@@ -20,6 +20,10 @@ class Refused(Exception):  # noqa: N818 - it names the state
 class Objects(Protocol):
     """The reads and the one write. Each may raise `stacks.reach.OutOfReach`."""
 
+    @property
+    def where(self) -> str:
+        """Namespace and cluster, as they are named to a person."""
+
     def clock(self, now: Instant) -> Clock:
         """`now` beside the API server's time."""
 

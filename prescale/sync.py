@@ -9,6 +9,7 @@ from typing import Any
 
 from whenever import Instant
 
+from prescale import absence
 from prescale.clock import Clock
 from prescale.decision import Decision, decide
 from prescale.objects import Conflict, Objects, Refused
@@ -129,12 +130,16 @@ def _without_object(run: Run, seen: set[str]) -> list[Outcome]:
     for service in run.services:
         if service in seen:
             continue
+        if not seen:
+            # Also without an event: who finds it out at the raise has no time left to build it.
+            text = absence.nothing_of(run.stack, run.objects.where)
+            outcomes.append(Outcome(service, None, None, findings=(text,)))
+            continue
         now = run.clock().now
         active = [window for window in run.table.of(service) if window.active(now)]
-        text = "no ScaledObject with the stack's label in this cluster"
+        text = absence.not_among_the_others(run.stack, run.objects.where)
         if active:
-            fix = "Is this the right cluster? If so, run `pulumi up`."
-            outcomes.append(Outcome(service, None, None, findings=(f"{active[0].event}: {text}. {fix}",)))
+            outcomes.append(Outcome(service, None, None, findings=(f"{active[0].event}: {text}",)))
         else:
             outcomes.append(Outcome(service, None, None, notes=(text,)))
     return outcomes

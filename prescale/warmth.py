@@ -11,6 +11,7 @@ from typing import Any
 
 from whenever import Instant, ZonedDateTime
 
+from prescale import absence
 from prescale.clock import Clock
 from prescale.decision import decide
 from prescale.observed import observe
@@ -69,8 +70,10 @@ class Warmth:
 
 @dataclass(frozen=True)
 class Sighting:
-    """Everything one look at the cluster showed: ScaledObjects and pods of the stack, HPA name -> minReplicas."""
+    """What one look at `where` showed: ScaledObjects and pods of the stack, HPA name -> minReplicas."""
 
+    stack: str
+    where: str
     scaled_objects: Sequence[Mapping[str, Any]]
     minimums: Mapping[str, int]
     pods: Sequence[PodState]
@@ -138,7 +141,8 @@ def _of_one(
     hpa_min = None
     if observed is None:
         floor = max(floor, service.replicas.min)
-        notes = ("no ScaledObject with the stack's label in this cluster",)
+        absent = absence.not_among_the_others if found else absence.nothing_of
+        notes = (absent(sighting.stack, sighting.where),)
     else:
         # What a run would want then: it knows of events that vanished from the calendar, and of broken annotations.
         wanted = decide(observed, table.of(name), table.calendar, Clock(at))
@@ -161,7 +165,7 @@ def _of_one(
         hpa_min=hpa_min,
         ready=len(ready),
         answering=answering,
-        missing=_missing(floor, hpa_min, len(ready), answering),
+        missing=_missing(floor, hpa_min, len(ready), answering, is_built=observed is not None),
         notes=notes,
         # Nothing scales what is not there: a time of readiness would be made up.
         ready_by=_ready_by(floor, pods, lead_s, governing, now) if observed else None,
@@ -169,9 +173,11 @@ def _of_one(
     )
 
 
-def _missing(floor: int, hpa_min: int | None, ready: int, answering: int) -> tuple[str, ...]:
+def _missing(floor: int, hpa_min: int | None, ready: int, answering: int, *, is_built: bool) -> tuple[str, ...]:
     missing = []
-    if floor and hpa_min is None:
+    if not is_built:  # a baseline of 0 asks for no replica now, and no event could raise it
+        missing.append("no ScaledObject")
+    elif floor and hpa_min is None:
         missing.append("no HPA")
     elif hpa_min is not None and hpa_min < floor:
         missing.append(f"HPA minReplicas is {hpa_min} of {floor}")

@@ -282,6 +282,18 @@ class TestStatus:
 
 
 @pytest.mark.parametrize("command", [("sync",), ("status",), ("sync", "--dry-run")])
+def test_before_the_first_pulumi_up(api: ApiDouble, command: tuple[str, ...]) -> None:
+    api.objects.clear()
+    result = run(*command)
+    assert result.exit_code == 1
+    assert "nothing of stack local is in namespace serving of https://api.example:6443" in result.stdout
+    assert "Run `pulumi up -s local`, or name another context" in result.stdout
+    (service,) = json.loads(run(*command, "-o", "json").stdout)["services"]
+    said = service["notes"] if command == ("status",) else service["findings"]
+    assert "Run `pulumi up -s local`" in said[0]
+
+
+@pytest.mark.parametrize("command", [("sync",), ("status",), ("sync", "--dry-run")])
 class TestOutOfReach:
     def test_nobody_at_the_address(
         self, stacks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]

@@ -287,7 +287,9 @@ def test_a_floor_knows_no_tolerance(tmp_path: Path) -> None:
     assert api.minimum() == 60
     now = Instant.from_utc(2027, 10, 29, 14, 20)
     for ready, missing in ((57, ("57 of 60 Ready",)), (60, ())):
-        sighting = Sighting([*api.objects.values()], api.minimums, pod_states([pod(f"p{n}") for n in range(ready)]))
+        sighting = Sighting(
+            "local", "here", [*api.objects.values()], api.minimums, pod_states([pod(f"p{n}") for n in range(ready)])
+        )
         (warmth,) = look(timetable(loaded), loaded.platform.services, sighting, lambda _: {}, at=now, now=now)
         assert (warmth.floor, warmth.missing) == (60, missing)
 
@@ -297,7 +299,7 @@ def test_an_image_on_the_node_is_not_warm(tmp_path: Path) -> None:
     loaded = stack(tmp_path, events=calendar(SALE))
     now = moment("2027-10-29 19:58", KOLKATA)
     running = [pod(f"p{n}", ready=False) for n in range(7)]
-    sighting = Sighting([scaled_object(minimum=7)], {"keda-hpa-support-bot": 7}, pod_states(running))
+    sighting = Sighting("local", "here", [scaled_object(minimum=7)], {"keda-hpa-support-bot": 7}, pod_states(running))
     (warmth,) = look(timetable(loaded), loaded.platform.services, sighting, lambda _: {}, at=now, now=now)
     assert warmth.missing == ("0 of 7 Ready",)
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from whenever import Instant
 
+from prescale import absence
 from prescale import sync as syncing
 from prescale.clock import Clock
 from prescale.cluster import Cluster
@@ -64,12 +65,29 @@ def test_calls_are_few() -> None:
     assert [request.method for request in api.requests] == ["GET", "GET"]
 
 
-def test_touches_only_the_stacks_own() -> None:
+NOT_BUILT = (
+    "nothing of stack local is in namespace serving of https://api.example:6443 (context default) yet. "
+    "Run `pulumi up -s local`, or name another context: cluster.context in platform.yaml."
+)
+
+
+@pytest.mark.parametrize("seconds", [0, -2 * HOUR], ids=["in an event", "without one"])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_touches_only_the_stacks_own(seconds: float, dry_run: bool) -> None:
+    """Where there is nothing of it, that is said at once: at the raise it would be too late to build it."""
     api = ApiDouble(scaled_object(stack="prod"))
-    (outcome,) = run(api)
+    (outcome,) = run(api, seconds, dry_run=dry_run)
     assert api.patches == []
-    assert "right cluster" in outcome.findings[0]
-    assert not run(api, -2 * HOUR)[0].findings
+    assert outcome.findings == (NOT_BUILT,)
+
+
+def test_a_service_that_was_not_built_with_the_others_is_a_finding_once_an_event_asks_for_it() -> None:
+    api = ApiDouble(scaled_object(name="fraud-bot"))
+    *_, outcome = run(api, -2 * HOUR)
+    assert (outcome.service, outcome.findings) == ("support-bot", ())
+    assert "where other services of stack local have theirs. Run `pulumi up -s local`." in outcome.notes[0]
+    *_, outcome = run(api)
+    assert outcome.findings == (f"sale: {absence.not_among_the_others('local', api.cluster().where)}",)
 
 
 def test_dry_run_changes_nothing_and_shows_the_patch() -> None:

@@ -57,7 +57,7 @@ def judged(
         return {state.name: "HTTP 503" if state.name in silent else None for state, _ in asked}
 
     minimums = {} if hpa_min is None else {"keda-hpa-support-bot": hpa_min}
-    sighting = Sighting([scaled_object(minimum=live)], minimums, pod_states(pods))
+    sighting = Sighting("local", "here", [scaled_object(minimum=live)], minimums, pod_states(pods))
     moment = at(seconds if at_s is None else at_s)
     table = Timetable(HERE, (window(**window_args),))
     (warmth,) = look(table, SERVICES, sighting, ask, at=moment, now=at(seconds))
@@ -119,10 +119,31 @@ def test_a_floor_refused_for_its_ceiling_is_not_warm() -> None:
     assert "refused" in warmth.notes[0]
 
 
-def test_no_object_at_all() -> None:
-    (warmth,) = look(Timetable(HERE, ()), SERVICES, Sighting([], {}, ()), lambda _: {}, at=at(0), now=at(0))
-    assert warmth.missing == ("no HPA", "0 of 2 Ready")
+def without_object(*objects: dict[str, Any], baseline: int = 2) -> Warmth:
+    replicas = SERVICES["support-bot"].replicas.model_copy(update={"min": baseline})
+    services = {"support-bot": SERVICES["support-bot"].model_copy(update={"replicas": replicas})}
+    sighting = Sighting("local", "here", objects, {}, ())
+    (warmth,) = look(Timetable(HERE, ()), services, sighting, lambda _: {}, at=at(0), now=at(0))
+    return warmth
+
+
+def test_nothing_of_the_stack_is_there() -> None:
+    warmth = without_object()
+    assert warmth.missing == ("no ScaledObject", "0 of 2 Ready")
     assert warmth.ready_by is None, "nothing will make it ready"
+    (note,) = warmth.notes
+    assert note.startswith("nothing of stack local is in here yet. Run `pulumi up -s local`, or name another context")
+
+
+def test_a_service_that_was_not_built_with_the_others() -> None:
+    (note,) = without_object(scaled_object(name="fraud-bot")).notes
+    assert note == (
+        "no ScaledObject in here, where other services of stack local have theirs. Run `pulumi up -s local`."
+    )
+
+
+def test_what_is_not_built_is_not_warm_at_a_baseline_of_0_either() -> None:
+    assert without_object(baseline=0).missing == ("no ScaledObject",)
 
 
 # --- asking ---

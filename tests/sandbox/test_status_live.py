@@ -89,7 +89,7 @@ def warm(stage: Stage) -> dict[str, Any] | None:
 
 def test_not_warm_then_warm_then_raised(stage: Stage) -> None:
     code, service = status(stage)
-    assert (code, service["missing"]) == (1, ["no HPA", "0 of 2 Ready"])
+    assert (code, service["missing"]) == (1, ["no ScaledObject", "0 of 2 Ready"])
 
     stage.api.create(from_dict(deployment()))
     stage.build()
