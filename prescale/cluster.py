@@ -101,7 +101,7 @@ class Cluster:
 
         Raises:
             Conflict: it was written, or deleted, since it was read.
-            Refused: validation or an admission webhook said no.
+            Refused: validation, a policy, an admission webhook or a Role said no to this one object.
         """
         with self._reaching():
             try:
@@ -109,7 +109,8 @@ class Cluster:
             except ApiError as error:
                 if error.status.code in {404, 409}:
                     raise Conflict(error.status.message) from None
-                if error.status.code in {400, 422} or "admission webhook" in (error.status.message or ""):
+                # Also a webhook that fails (500): the next object may be none of its.
+                if error.status.code in {400, 403, 422} or "webhook" in (error.status.message or ""):
                     raise Refused(error.status.message) from None
                 raise
 

@@ -95,7 +95,8 @@ def _settle(run: Run, observed: Observed) -> Outcome:
         try:
             run.objects.patch(observed.name, decision.patch)
         except Refused as error:
-            reason = f"the patch was refused: {error}. Mend the ScaledObject, then run sync again."
+            fix = "Mend the ScaledObject, or give the user a Role that may patch it, then run sync again."
+            reason = f"the patch was refused: {error}. {fix}"
             return replace(outcome, patch=None, hpa_name=None, findings=(*outcome.findings, reason))
         except Conflict:
             latest = run.objects.scaled_object(observed.name)

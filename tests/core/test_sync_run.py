@@ -3,7 +3,9 @@ from __future__ import annotations
 import re
 import ssl
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,14 +120,6 @@ def test_somebody_who_never_stops_is_a_finding() -> None:
     assert "somebody else wrote it 8 times" in run(api)[0].findings[0]
 
 
-def test_an_admission_webhook_says_no() -> None:
-    api = ApiDouble(scaled_object())
-    message = 'admission webhook "vscaledobject.kb.io" denied the request: no'
-    status = {"kind": "Status", "code": 403, "message": message}
-    api._patch = lambda *_: httpx2.Response(403, json=status)  # type: ignore[method-assign]
-    assert "denied the request: no" in run(api)[0].findings[0]
-
-
 def test_a_floor_that_keda_does_not_take_over_is_a_finding() -> None:
     api = ApiDouble(scaled_object())
     api.keda_works = False
@@ -134,12 +128,60 @@ def test_a_floor_that_keda_does_not_take_over_is_a_finding() -> None:
     assert "not in force" in run(api, 60)[0].findings[0], "also in a run that patches nothing"
 
 
-def test_one_broken_object_does_not_keep_the_others_from_their_floor() -> None:
-    api = ApiDouble(scaled_object(name="a", maximum=5), scaled_object())
-    api.objects["a"]["metadata"]["labels"][ownership.SERVICE_LABEL] = "support-bot"
-    outcomes = run(api)
-    assert [bool(outcome.findings) for outcome in outcomes] == [True, False]
-    assert api.minimum() == 7
+def above_its_ceiling(api: ApiDouble, name: str) -> None:
+    """By hand, and past KEDA's webhook."""
+    api.person(name, 20)
+
+
+def floor_above_its_ceiling(api: ApiDouble, name: str) -> None:
+    api.objects[name]["spec"]["maxReplicaCount"] = 5
+
+
+def record_unreadable(api: ApiDouble, name: str) -> None:
+    api.objects[name]["metadata"]["annotations"][ownership.FLOOR_ANNOTATION] = "{"
+
+
+def baseline_missing(api: ApiDouble, name: str) -> None:
+    del api.objects[name]["metadata"]["annotations"][ownership.BASELINE_ANNOTATION]
+
+
+def patch_answered(code: int, message: str) -> Callable[[ApiDouble, str], None]:
+    def spoil(api: ApiDouble, name: str) -> None:
+        original = api._patch
+
+        def patch(asked: str, *args: Any) -> httpx2.Response:
+            if asked != name:
+                return original(asked, *args)
+            return httpx2.Response(code, json={"kind": "Status", "code": code, "message": message})
+
+        api._patch = patch  # type: ignore[assignment, method-assign]
+
+    return spoil
+
+
+BROKEN = [
+    (above_its_ceiling, "a person's minReplicaCount of 20 is above the live ceiling of 16"),
+    (floor_above_its_ceiling, "above the live ceiling of 5"),
+    (record_unreadable, "cannot be read"),
+    (baseline_missing, "is missing"),
+    (patch_answered(403, 'admission webhook "vscaledobject.kb.io" denied the request: no'), "denied the request: no"),
+    (patch_answered(403, '"x" is forbidden: ValidatingAdmissionPolicy denied request'), "was refused"),
+    (patch_answered(422, "spec.minReplicaCount: Invalid value"), "was refused"),
+    (patch_answered(500, 'failed calling webhook "x": connection refused'), "was refused"),
+    (patch_answered(409, "the object has been modified"), "somebody else wrote it 8 times"),
+]
+
+
+@pytest.mark.parametrize("name", ["a-bot", "z-bot"], ids=["before", "after"])
+@pytest.mark.parametrize(("spoil", "finding"), BROKEN)
+def test_one_broken_object_does_not_keep_the_others_from_their_floor(
+    spoil: Callable[[ApiDouble, str], None], finding: str, name: str
+) -> None:
+    api = ApiDouble(scaled_object(name=name), scaled_object())
+    spoil(api, name)
+    outcomes = {outcome.service: outcome for outcome in run(api, 0, window(), replace(window(), service=name))}
+    assert finding in " ".join(outcomes[name].findings)
+    assert (outcomes["support-bot"].findings, api.minimum()) == ((), 7)
 
 
 class TestClock:
