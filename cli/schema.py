@@ -11,11 +11,16 @@ from pydantic.json_schema import GenerateJsonSchema
 from cli.options import examples
 from stacks.events import CalendarSpec
 from stacks.spec import Platform, Spec
+from stacks.workloads import WorkloadsSpec
 
-FILES = {"platform": "warmline.schema.json", "events": "warmline-events.schema.json"}
+FILES = {
+    "platform": "warmline.schema.json",
+    "events": "warmline-events.schema.json",
+    "workloads": "warmline-workloads.schema.json",
+}
 """What is printed -> the committed file in the repository's root; a test keeps them equal."""
 
-_MODELS: dict[str, type[Spec]] = {"platform": Platform, "events": CalendarSpec}
+_MODELS: dict[str, type[Spec]] = {"platform": Platform, "events": CalendarSpec, "workloads": WorkloadsSpec}
 
 
 @click.command(
@@ -25,7 +30,7 @@ _MODELS: dict[str, type[Spec]] = {"platform": Platform, "events": CalendarSpec}
 )
 @click.argument("which", type=click.Choice(tuple(FILES)))
 def schema(which: str) -> None:
-    """Print the JSON schema of platform.yaml or events.yaml."""
+    """Print the JSON schema of one of the files in a stack's folder."""
     click.echo(schema_text(which), nl=False)
 
 

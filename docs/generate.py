@@ -14,8 +14,10 @@ from click.testing import CliRunner
 from pydantic.fields import FieldInfo
 
 from cli.main import warmline
+from cli.schema import FILES
 from stacks.events import CalendarSpec
 from stacks.spec import Platform, Spec
+from stacks.workloads import WorkloadsSpec
 
 REFERENCE = Path(__file__).parent / "reference"
 MADE = "<!-- Made by `make docs`; edit the code instead. -->\n"
@@ -26,6 +28,7 @@ def pages() -> dict[str, str]:
     return {
         "platform.md": spec_page("platform.yaml", "warmline.schema.json", Platform),
         "events.md": spec_page("events.yaml", "warmline-events.schema.json", CalendarSpec),
+        "workloads.md": spec_page("workloads.yaml", "warmline-workloads.schema.json", WorkloadsSpec),
         "cli.md": "".join([MADE, "# Commands\n", *_commands(warmline, "warmline")]),
     }
 
@@ -116,7 +119,7 @@ def main() -> None:
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
         sys.stdout.write(f"docs/reference/{name}\n")
-    for name, what in (("warmline.schema.json", "platform"), ("warmline-events.schema.json", "events")):
+    for what, name in FILES.items():
         (REFERENCE.parent.parent / name).write_text(
             CliRunner().invoke(warmline, ["schema", what]).stdout, encoding="utf-8"
         )

@@ -23,7 +23,7 @@ class Pruned:
 
 
 def pruned(data: dict[Any, Any], faulty: Iterable[Loc], unknown: Iterable[Loc]) -> Pruned:
-    """Drop every `unknown` field, and the whole service, node pool or event around each `faulty` place."""
+    """Drop every `unknown` field, and the whole service, node pool, workload or event around each `faulty` place."""
     data = copy.deepcopy(data)
     for loc in unknown:
         _drop(data, loc)
@@ -36,7 +36,7 @@ def pruned(data: dict[Any, Any], faulty: Iterable[Loc], unknown: Iterable[Loc]) 
         rows = tuple(row for row in range(len(events)) if row not in gone)
         data["events"] = [events[row] for row in rows]
     lost_pools = {part[1] for part in parts if part[0] == "node_pools"}
-    for kind in ("node_pools", "services"):
+    for kind in ("node_pools", "services", "workloads"):
         for part in parts:
             if part[0] == kind:
                 _drop(data, part)

@@ -23,6 +23,7 @@ PATTERNS = {
     "^/": "an absolute path",
     r"^[A-Za-z0-9]": "letters, digits, dots, hyphens and underscores, the first a letter or digit",
     r"^[a-z][a-z0-9-]*$": "a flag without its dashes, as max-model-len",
+    "{1,2}%": "a whole number or a percentage, as 1 or 25%",
     "@sha256:": "an image by digest, as repository@sha256:<64 hex digits>",
 }
 

@@ -64,7 +64,7 @@ def test_every_package_has_its_rule() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["cli.main", "cli.preview", "cli.review", "cli.schema", "cli.prescale", "cli.sandbox"]
+    "module", ["cli.main", "cli.preview", "cli.review", "cli.schema", "cli.prescale", "cli.sandbox", "cli.size"]
 )
 def test_a_door_imports_nothing_slow(module: str) -> None:
     """Cron runs the command line every few minutes; what a command needs it imports when it is called."""

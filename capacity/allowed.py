@@ -1,0 +1,166 @@
+"""Where a plan and its platform do not fit: ceilings, pools, and promises that were not measured. And what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from capacity.plan import Plan
+from capacity.replicas import decimal_text
+from stacks.spec import Platform, Spec
+from stacks.workload_class import Lengths
+
+# Asked at the most, or at the least -> the service's own field of the same name.
+STRICTER_IF_LESS = ("ttft_p95_ms", "tpot_p95_ms")
+STRICTER_IF_MORE = ("attainment_pct",)
+
+
+def findings(plans: Sequence[Plan], platform: Platform) -> tuple[str, ...]:
+    """Everything that needs a person, in the order of the plans, then what they ask of ceilings and pools together."""
+    own = [text for plan in plans for text in _of_one(plan)]
+    return (*own, *_ceilings(plans), *_pools(plans, platform))
+
+
+def _of_one(plan: Plan) -> Iterator[str]:
+    asked, service = plan.workload.slo, plan.service
+    for name in (*STRICTER_IF_LESS, *STRICTER_IF_MORE):
+        wanted, measured = getattr(asked, name), getattr(service.slo, name)
+        stricter = wanted is not None and (wanted > measured if name in STRICTER_IF_MORE else wanted < measured)
+        if stricter:
+            yield (
+                f"{plan.name}: slo.{name} asks {decimal_text(wanted)}, but {plan.workload.service}'s capacity holds at "
+                f"{decimal_text(measured)}: measure it at the stricter one"
+            )
+    yield from _durations(plan)
+    recovery_s = plan.workload.reliability.max_recovery_s
+    if recovery_s is not None and recovery_s < service.cold_start.total_s:
+        yield (
+            f"{plan.name}: reliability.max_recovery_s is {decimal_text(recovery_s)}, but a replica takes "
+            f"{service.cold_start.total_s} s to be Ready"
+        )
+
+
+def _durations(plan: Plan) -> Iterator[str]:
+    asked = plan.workload.slo
+    for kind, load in plan.workload.profile.classes.items():
+        duration_s = load.request_duration_s
+        if duration_s is None:
+            continue
+        if asked.e2e_p95_s is not None and duration_s > asked.e2e_p95_s:
+            yield (
+                f"{plan.name}: class {kind} takes {decimal_text(duration_s)} s a request on average, above "
+                f"slo.e2e_p95_s ({decimal_text(asked.e2e_p95_s)})"
+            )
+        calls = load.llm_calls_per_run
+        if asked.run_p95_s is not None and calls is not None and calls * duration_s > asked.run_p95_s:
+            yield (
+                f"{plan.name}: a run of class {kind} takes {decimal_text(calls)} calls x {decimal_text(duration_s)} s "
+                f"= {decimal_text(calls * duration_s)} s one after another, above slo.run_p95_s "
+                f"({decimal_text(asked.run_p95_s)})"
+            )
+
+
+def _ceilings(plans: Sequence[Plan]) -> Iterator[str]:
+    for service, asking in _by_service(plans).items():
+        ceiling = asking[0].service.replicas.max
+        fewest, most = (sum(getattr(plan, end).reserve.running for plan in asking) for end in ("fewest", "most"))
+        if most > ceiling:
+            who = " and ".join(plan.name for plan in asking)
+            needs = "needs" if len(asking) == 1 else "need"
+            yield f"{who} {needs} {_span(fewest, most)} replicas of {service}, whose replicas.max is {ceiling}"
+
+
+def _pools(plans: Sequence[Plan], platform: Platform) -> Iterator[str]:
+    """What runs and what a rollout puts beside it, and the other services' baselines, against each pool's GPUs."""
+    for name, pool in platform.node_pools.items():
+        asking = [plan for plan in plans if plan.service.node_pool == name]
+        planned = {plan.workload.service for plan in asking}
+        others = sum(
+            service.replicas.min * service.gpus_per_replica
+            for key, service in platform.services.items()
+            if service.node_pool == name and key not in planned
+        )
+        there = pool.max_nodes * max(pool.gpus(kind) for kind in pool.instance_types)
+        fewest, most = (others + _gpus(asking, end) for end in ("fewest", "most"))
+        if asking and most > there:
+            beside = f", {others} of them for other services' baselines" if others else ""
+            yield f"pool {name}: {_span(fewest, most)} GPUs are needed, rollouts included{beside}; it has {there}"
+
+
+def _gpus(plans: Sequence[Plan], end: str) -> int:
+    """Of all that runs, and of each service's own rollout once."""
+    gpus = 0
+    for asking in _by_service(plans).values():
+        parts = [getattr(plan, end).reserve for plan in asking]
+        replicas = sum(part.running for part in parts) + max(part.surge for part in parts)
+        gpus += replicas * asking[0].service.gpus_per_replica
+    return gpus
+
+
+def _by_service(plans: Sequence[Plan]) -> Mapping[str, list[Plan]]:
+    found: dict[str, list[Plan]] = {}
+    for plan in plans:
+        found.setdefault(plan.workload.service, []).append(plan)
+    return found
+
+
+def _span(fewest: int, most: int) -> str:
+    return str(most) if fewest == most else f"{fewest} to {most}"
+
+
+def remarks(plan: Plan) -> Iterator[str]:
+    """What a reader should know and nothing has to be done about at once."""
+    cold_s = plan.service.cold_start.total_s
+    for kind, load in plan.workload.profile.classes.items():
+        if load.burst_duration_s is not None and load.burst_duration_s < cold_s:
+            yield (
+                f"bursts of class {kind} last {decimal_text(load.burst_duration_s)} s, less than a replica's start "
+                f"({cold_s} s): only what already runs meets them"
+            )
+    if plan.workload.observability.records_sensitive_content:
+        yield "prompts or outputs are recorded by default; sizing needs none of it, lengths and times are enough"
+    if len(plan.workload.profile.classes) > 1:
+        yield "the peaks of all classes are taken to coincide"
+
+
+# Sections in which whatever is not said is open; of the others, the fields.
+_OPEN: dict[str, tuple[str, ...] | None] = {
+    "product": None,
+    "models": None,
+    "profile": ("horizon_months", "trace"),
+    "slo": None,
+    "reliability": ("isolation", "availability_pct", "max_recovery_s", "degradation"),
+    "observability": None,
+}
+_OPEN_OF_A_CLASS = ("burst_duration_s", "cancellations_pct")
+_LENGTHS = ("input_tokens", "output_tokens", "context_tokens")
+
+
+def open_questions(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Fields of the six sections that are not said and, this time, move no number: place -> fields."""
+    found: dict[str, list[str]] = {}
+    for place, field in _open_fields(plan):
+        found.setdefault(place, []).append(field)
+    yield from ((place, tuple(fields)) for place, fields in found.items())
+
+
+def _open_fields(plan: Plan) -> Iterator[tuple[str, str]]:
+    assumed = {one.field for one in plan.assumptions}
+    for section, fields in _OPEN.items():
+        part: Spec = getattr(plan.workload, section)
+        for name in fields or type(part).model_fields:
+            if getattr(part, name) is None and f"{section}.{name}" not in assumed:
+                yield section, name
+    for index, candidate in enumerate(plan.workload.models.candidates or ()):
+        yield from ((f"models.candidates[{index}]", name) for name in _unsaid(candidate))
+    for kind, load in plan.workload.profile.classes.items():
+        place = f"profile.classes.{kind}"
+        yield from ((place, name) for name in _OPEN_OF_A_CLASS if getattr(load, name) is None)
+        for name in _LENGTHS:
+            lengths: Lengths = getattr(load, name)
+            yield from (
+                (f"{place}.{name}", each) for each in _unsaid(lengths) if f"{place}.{name}.{each}" not in assumed
+            )
+
+
+def _unsaid(part: Spec) -> list[str]:
+    return [name for name in type(part).model_fields if getattr(part, name) is None]

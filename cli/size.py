@@ -1,0 +1,88 @@
+"""`warmline size`: a sizing request to replicas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.exits import FINDING
+from cli.options import examples, output_option, stack_option
+
+if TYPE_CHECKING:
+    from capacity.plan import Plan
+    from stacks.requests import Requests
+
+
+@click.group(epilog=examples("warmline size init -s prod", "warmline size plan -s prod"))
+def size() -> None:
+    """Size the reserve: from a product's request to replicas, and why as many.
+
+    The request is workloads.yaml in the stack's folder. What it leaves out is assumed as a range that is said, and
+    makes the plan preliminary.
+    """
+
+
+@size.command(epilog=examples("warmline size init -s prod"))
+@stack_option
+def init(stack: str) -> None:
+    """Write a workloads.yaml to fill in, with one request for each service. Overwrites nothing."""
+    from cli.size_template import write_template
+
+    click.echo(f"Wrote {write_template(stack)}. Fill it in, then: warmline size plan -s {stack}")
+
+
+@size.command(
+    epilog=examples(
+        "warmline size plan -s prod",
+        "warmline size plan -s prod --workload support-bot -o json",
+        'warmline size plan -s prod -o markdown >> "$GITHUB_STEP_SUMMARY"',
+    )
+)
+@stack_option
+@click.option("--workload", "names", multiple=True, metavar="NAME", help="Only this request; may be repeated.")
+@output_option("table", "json", "yaml", "markdown")
+@click.pass_context
+def plan(ctx: click.Context, stack: str, names: tuple[str, ...], output: str) -> None:
+    """Reckon every request of a stack: load, capacity, reserve, replicas.
+
+    Exits 1 if the plan needs more than platform.yaml allows (a service's ceiling, a pool's nodes), or promises what
+    was not measured. A ceiling and a pool are held against the requests that are planned, all together.
+    """
+    from capacity.allowed import findings
+    from cli import size_text as text
+    from cli.output import emit
+    from stacks.requests import load_requests
+
+    requests = load_requests(stack)
+    plans = _plans(requests, names)
+    found = findings(plans, requests.platform)
+    if output == "table":
+        text.echo(plans, found)
+    elif output == "markdown":
+        click.echo(text.markdown(stack, plans, found), nl=False)
+    else:
+        emit(text.data(stack, plans, found), output)
+    if found:
+        ctx.exit(FINDING)
+
+
+def _plans(requests: Requests, names: tuple[str, ...]) -> tuple[Plan, ...]:
+    from capacity.plan import misfits
+    from capacity.plan import plan as reckon
+    from stacks.faults import InputError
+
+    unknown = [name for name in names if name not in requests.workloads]
+    if unknown:
+        known = ", ".join(requests.workloads)
+        raise click.BadParameter(f"{unknown[0]} is none of the requests: {known}.", param_hint="--workload")
+    chosen = {name: workload for name, workload in requests.workloads.items() if not names or name in names}
+    platform = requests.platform
+    sized = [
+        (name, workload, service := platform.services[workload.service], platform.node_pools[service.node_pool])
+        for name, workload in chosen.items()
+    ]
+    wrong = [misfit for request in sized for misfit in misfits(*request)]
+    if wrong:
+        raise InputError(requests.fault(one.path, one.got, one.expected, one.fix) for one in wrong)
+    return tuple(reckon(*request) for request in sized)

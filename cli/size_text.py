@@ -1,0 +1,120 @@
+"""Plans as text: tables for a terminal, Markdown for a pull request, plain data for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from capacity.allowed import open_questions, remarks
+from capacity.plan import End, Plan
+from cli.output import table
+from cli.size_sections import headlines, sections
+
+Number = int | float
+
+
+def echo(plans: Sequence[Plan], found: Sequence[str]) -> None:
+    """Print every plan; what needs a person comes last and starts with `!`."""
+    for plan in plans:
+        for line in headlines(plan):
+            click.secho(line, bold=True)
+        for section in sections(plan):
+            click.echo(f"\n{section.title}")
+            if section.rows:
+                table(section.columns, section.rows)
+            for line in section.lines:
+                click.echo(f"  {line}")
+        click.echo()
+    for text in found:
+        click.echo(f"! {text}")
+
+
+def markdown(stack: str, plans: Sequence[Plan], found: Sequence[str]) -> str:
+    """The same for a pull request."""
+    return "\n".join([f"# Sizing of stack {stack}\n", *_markdown(plans, found)]) + "\n"
+
+
+def _markdown(plans: Sequence[Plan], found: Sequence[str]) -> Iterator[str]:
+    if found:
+        yield "\n".join(f"- **{_cell(text)}**" for text in found) + "\n"
+    for plan in plans:
+        yield f"## {plan.name}\n"
+        yield "  \n".join(_cell(line.removeprefix(f"{plan.name}: ")) for line in headlines(plan)) + "\n"
+        for section in sections(plan):
+            yield f"### {section.title}\n"
+            if section.rows:
+                yield _row(section.columns)
+                yield _row(["---"] * len(section.columns))
+                yield from map(_row, section.rows)
+                yield ""
+            if section.lines:
+                yield "\n".join(f"- {_cell(line)}" for line in section.lines) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _cell(text: str) -> str:
+    """`text` as nothing but text: names come from files that anybody may propose a change to."""
+    for mark in "\\`*_[]<>|#":
+        text = text.replace(mark, f"\\{mark}")
+    return " ".join(text.split())
+
+
+def data(stack: str, plans: Sequence[Plan], found: Sequence[str]) -> dict[str, Any]:
+    """Plain data: numbers as numbers, both ends of each."""
+    return {"stack": stack, "workloads": [_plan_data(plan) for plan in plans], "findings": list(found)}
+
+
+def _plan_data(plan: Plan) -> dict[str, Any]:
+    return {
+        "name": plan.name,
+        "service": plan.workload.service,
+        "evidence_kind": plan.kind,
+        "preliminary": plan.is_preliminary,
+        "gpus_per_replica": plan.service.gpus_per_replica,
+        "ceiling": plan.service.replicas.max,
+        "one_replica": {
+            kind: {
+                "kind": one.kind,
+                "evidence": one.evidence,
+                **{name: _number(value) for name, value in one.load.items()},
+            }
+            for kind, one in plan.carries.items()
+        },
+        "fewest": _end_data(plan.fewest),
+        "most": _end_data(plan.most),
+        "assumptions": [
+            {"field": one.field, "fewest": _number(one.fewest), "most": _number(one.most), "why": one.why}
+            for one in plan.assumptions
+        ],
+        "remarks": list(remarks(plan)),
+        "open_questions": {place: list(fields) for place, fields in open_questions(plan)},
+    }
+
+
+def _end_data(end: End) -> dict[str, Any]:
+    reserve = end.reserve
+    return {
+        "classes": {
+            kind: {name: _number(value) for name, value in one.load.items()} for kind, one in end.offered.items()
+        },
+        "replicas_of_load": {name: _number(value) for name, value in end.needs.items()},
+        "binds": end.binds,
+        "base": reserve.base,
+        "reserve": [
+            {"set": part.name, "replicas": part.replicas, "covered": part.covered, "why": part.why}
+            for part in reserve.parts[1:]
+        ],
+        "replicas": reserve.running,
+        "rollout_surge": reserve.surge,
+    }
+
+
+def _number(value: Any) -> Number:
+    fraction = Fraction(value)
+    return fraction.numerator if fraction.denominator == 1 else float(fraction)
