@@ -16,7 +16,7 @@ from cli.options import complete_stacks, examples, output_option
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from sandbox.control_plane import ComponentStatus
+    from sandbox.lifecycle import ComponentStatus
 
 
 @click.group(epilog=examples("warmline sandbox up", 'eval "$(warmline sandbox env)"', "pulumi up -s local"))
@@ -56,7 +56,7 @@ def up(stack: str) -> None:
 @sandbox.command(epilog=examples("warmline sandbox down"))
 def down() -> None:
     """Stop what it started, and only that; delete its cluster and its secrets."""
-    from sandbox.control_plane import down as stop
+    from sandbox.lifecycle import down as stop
 
     _guarded(lambda: stop(_say))
 
@@ -69,7 +69,7 @@ def status(ctx: click.Context, output: str) -> None:
     from dataclasses import asdict
 
     from cli.output import emit, table
-    from sandbox.control_plane import status as parts
+    from sandbox.lifecycle import status as parts
 
     found = parts()
     if output != "table":
@@ -86,8 +86,8 @@ def status(ctx: click.Context, output: str) -> None:
 @sandbox.command(epilog=examples('eval "$(warmline sandbox env)"'))
 def env() -> None:
     """Print what a shell needs to use it: kubectl, pulumi and warmline then mean the sandbox."""
-    from sandbox.control_plane import bin_directory
     from sandbox.for_stack import environment
+    from sandbox.lifecycle import bin_directory
 
     variables = _guarded(environment)
     for name, value in variables.items():

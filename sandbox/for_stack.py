@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sandbox import control_plane
+from sandbox import lifecycle
+from sandbox.control_plane.nodes import Node
 from sandbox.faults import SandboxError
 from sandbox.layout import Layout, free_ports, is_free
-from sandbox.nodes import Node
 from sandbox.places import REPOSITORY, sandbox_directory
 from stacks.node_contract import GPU_RESOURCE, node_facts
 from stacks.spec import Platform
@@ -30,26 +30,26 @@ def up(platform: Platform, report: Report, directory: Path | None = None, *, tim
         time_scale: what the physical times that are no part of the stack (an image pull) are divided by.
 
     Raises:
-        SandboxError: as `control_plane.up`; or the stack's Prometheus address cannot be this machine's.
+        SandboxError: as `lifecycle.up`; or the stack's Prometheus address cannot be this machine's.
     """
     place = directory or sandbox_directory()
     port = _prometheus_port(platform, place)
-    layout = control_plane.up(list(nodes_of(platform)), report, place, prometheus_port=port)
-    running = {status.name for status in control_plane.status(place) if status.is_running}
+    layout = lifecycle.up(list(nodes_of(platform)), report, place, prometheus_port=port)
+    running = {status.name for status in lifecycle.status(place) if status.is_running}
     layout.work.mkdir(exist_ok=True)
     environment = {"KUBECONFIG": str(layout.kubeconfig), "PYTHONPATH": str(REPOSITORY)}
     if KUBELET not in running:
         settings = layout.work / "kubelet.json"
         settings.write_text(json.dumps(kubelet_settings(platform, time_scale), indent=1))
         argv = [sys.executable, "-m", "sandbox.kubelet", "--dir", str(layout.work / "kubelet")]
-        control_plane.extra(KUBELET, [*argv, "--settings", str(settings)], environment, place)
+        lifecycle.extra(KUBELET, [*argv, "--settings", str(settings)], environment, place)
         report(f"  {KUBELET} lives the pods of {len(list(nodes_of(platform)))} nodes")
     if BALANCER not in running:
         port, admin = free_ports(2)
         argv = [sys.executable, "-m", "sandbox.balancer", "--dir", str(layout.work / "balancer")]
         argv += ["--port", str(port), "--admin-port", str(admin)]
         health = f"http://127.0.0.1:{admin}/ready"
-        control_plane.extra(BALANCER, argv, environment, place, ports=(port, admin), health=health)
+        lifecycle.extra(BALANCER, argv, environment, place, ports=(port, admin), health=health)
         report(f"  {BALANCER} (Envoy) stands in for the cloud's, at {balancer_url(place)}")
     return layout
 
@@ -57,7 +57,7 @@ def up(platform: Platform, report: Report, directory: Path | None = None, *, tim
 def environment(directory: Path | None = None) -> dict[str, str]:
     """What a shell needs, PATH apart."""
     return {
-        **control_plane.environment(directory),
+        **lifecycle.environment(directory),
         "WARMLINE_BALANCER_URL": balancer_url(directory),
         # The API server refuses to proxy to loopback, where the sandbox's pods are.
         "WARMLINE_PODS_VIA": "direct",
@@ -66,7 +66,7 @@ def environment(directory: Path | None = None) -> dict[str, str]:
 
 def balancer_url(directory: Path | None = None) -> str:
     """Where clients send requests, by Host header `<service>.<namespace>`."""
-    for status in control_plane.status(directory):
+    for status in lifecycle.status(directory):
         if status.name == BALANCER:
             return f"http://127.0.0.1:{status.port}"
     raise SandboxError("no balancer in this sandbox. Run `warmline sandbox up`.")
@@ -103,7 +103,7 @@ def _prometheus_port(platform: Platform, directory: Path) -> int:
             f"prometheus.url: got {platform.prometheus.url}, expected http://127.0.0.1:PORT for a sandbox. "
             "Only a stack whose cluster is this machine can have one."
         )
-    if not control_plane.status(directory) and not is_free(url.port):
+    if not lifecycle.status(directory) and not is_free(url.port):
         raise SandboxError(
             f"prometheus.url: port {url.port} is in use by another program. "
             "End it, or set another port in the stack's platform.yaml."

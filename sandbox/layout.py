@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sandbox.certificates import Keyring
 from sandbox.faults import SandboxError
 from sandbox.places import SETTINGS, write_private
 
@@ -52,6 +51,48 @@ class Settings:
     ports: Mapping[str, int]
     scrape_interval_s: int = 1
     pod_network: str = "127.10"
+
+
+@dataclass(frozen=True)
+class Keyring:
+    """Keys, certificates and tokens in `directory`, each with mode 0600.
+
+    certificate, key: for any server; its names are localhost, 127.0.0.1, and those of Services that lead there.
+    """
+
+    directory: Path
+
+    @property
+    def ca(self) -> Path:
+        return self.directory / "ca.crt"
+
+    @property
+    def certificate(self) -> Path:
+        return self.directory / "tls.crt"
+
+    @property
+    def key(self) -> Path:
+        return self.directory / "tls.key"
+
+    @property
+    def front_proxy_ca(self) -> Path:
+        return self.directory / "front-proxy-ca.crt"
+
+    @property
+    def front_proxy(self) -> tuple[Path, Path]:
+        return self.directory / "front-proxy-client.crt", self.directory / "front-proxy-client.key"
+
+    @property
+    def service_accounts(self) -> tuple[Path, Path]:
+        """Public key, private key."""
+        return self.directory / "service-accounts.pub", self.directory / "service-accounts.key"
+
+    @property
+    def tokens(self) -> Path:
+        return self.directory / "tokens.csv"
+
+    def token(self, user: str) -> Path:
+        return self.directory / f"{user}.token"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lightkube.resources.core_v1 import Pod, Service
 from sandbox.balancer.config import BalancerPorts, write_files
 from sandbox.balancer.endpoints import ServiceEndpoints, endpoints_of
 from sandbox.balancer.process import running_envoy
-from sandbox.follow import Followed
+from sandbox.control_plane.follow import Followed
 
 _LOG = logging.getLogger("balancer")
 

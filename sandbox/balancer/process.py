@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sandbox.balancer.config import BalancerPorts, bootstrap_text, write_files
 from sandbox.balancer.endpoints import ServiceEndpoints
-from sandbox.parent_death import die_with_parent
-from sandbox.priority import go_first
+from sandbox.processes.parent_death import die_with_parent
+from sandbox.processes.priority import go_first
 
 _STOP_S = 3.0
 

@@ -22,7 +22,7 @@ def main(argv: list[str]) -> int:
     arguments = arguments_from(container)
     if given.die_with_parent:
         # Imported here alone: an engine started by hand outlives its shell and needs no ctypes.
-        from sandbox.parent_death import die_with_parent
+        from sandbox.processes.parent_death import die_with_parent
 
         die_with_parent(given.die_with_parent)
     return asyncio.run(serve(arguments, given.timing, given.pod_ip))

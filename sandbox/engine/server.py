@@ -13,7 +13,7 @@ from sandbox.engine.arguments import EngineArguments
 from sandbox.engine.service import EngineService, Generation, RequestRefusedError, refusal
 from sandbox.engine.timing import EngineTiming
 from sandbox.engine.wire import error, parse_head, response
-from sandbox.priority import go_first
+from sandbox.processes.priority import go_first
 
 _COMPLETIONS = {"/v1/completions": False, "/v1/chat/completions": True}
 

@@ -14,7 +14,7 @@ from lightkube import AsyncClient
 
 from sandbox.kubelet.double import KubeletDouble
 from sandbox.kubelet.settings import KubeletSettings, settings_from
-from sandbox.priority import go_first
+from sandbox.processes.priority import go_first
 
 
 async def serve(settings: KubeletSettings, directory: Path) -> int:

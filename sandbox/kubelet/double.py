@@ -10,7 +10,7 @@ from typing import Any
 from lightkube import AsyncClient
 from lightkube.resources.core_v1 import Node, Pod
 
-from sandbox.follow import Followed
+from sandbox.control_plane.follow import Followed
 from sandbox.kubelet.address import NoAddressError, is_loopback_network, next_address
 from sandbox.kubelet.cluster import EventRecorder, StatusWriter, delete_pod
 from sandbox.kubelet.disk import NodeDisk

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sandbox.load.play import DEFAULT_OUTPUT_TOKENS, DEFAULT_PROMPT_TOKENS, MAX_LATENESS_P99_S, run
 from sandbox.load.schedule import aiperf_trace, arrivals_s, phases_from
-from sandbox.priority import go_first
+from sandbox.processes.priority import go_first
 
 
 def _phase(text: str) -> tuple[float, float]:

@@ -25,7 +25,7 @@ from sandbox.load.process_use import use_of
 from sandbox.load.record import percentile
 from sandbox.load.rig import MODEL, Rig, engine_samples, histogram_percentile_s, rig
 from sandbox.load.schedule import phases_from
-from sandbox.priority import go_first
+from sandbox.processes.priority import go_first
 
 SALE_RPS, SALE_ENGINES = 26.7, 7
 MAX_ADDED_TTFT_S = 0.02

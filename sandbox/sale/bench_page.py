@@ -21,7 +21,7 @@ from sandbox.sale.rehearsal import NOT_SCALED
 from sandbox.sale.report import TEMPLATES
 from sandbox.sale.script import BEYOND_S, PLANNED_S, SUBSIDE_S
 from sandbox.sale.verdict import due_at, keeps
-from sandbox.tools import TOOLS
+from sandbox.toolchain.tools import TOOLS
 from stacks.spec import Slo
 
 COLOURS = {"reactive": "#b44a1e", "keda-cron": "#2b5f9e", "warmline": "#1c6e5a"}

@@ -14,7 +14,7 @@ from lightkube import Client
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.types import PatchType
 
-from sandbox import control_plane
+from sandbox import lifecycle
 from sandbox.faults import SandboxError
 from sandbox.load.record import RequestRecord, summary_of
 from sandbox.sale.commands import CommandError, Cron, parsed
@@ -76,7 +76,7 @@ def compare(out: Path, time_scale: int, seed: int, say: Say) -> Comparison:
     except CommandError as error:
         raise SandboxError(str(error)) from None
     finally:
-        control_plane.down(say, directory)
+        lifecycle.down(say, directory)
 
 
 def cast_of_three() -> Cast:

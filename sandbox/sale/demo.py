@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox import control_plane, for_stack
+from sandbox import for_stack, lifecycle
+from sandbox.control_plane.kubeconfigs import client
 from sandbox.faults import SandboxError
-from sandbox.kubeconfigs import client
 from sandbox.layout import Layout, free_ports
 from sandbox.places import REPOSITORY
 from sandbox.sale import chart, report
@@ -55,7 +55,7 @@ def demo(out: Path, time_scale: int, seed: int, say: Say) -> bool:
     except CommandError as error:
         raise SandboxError(str(error)) from None
     finally:
-        control_plane.down(say, directory)
+        lifecycle.down(say, directory)
     lines = [*expectations(played), warm]
     _write(out / "demo.html", stage, played, lines, layout)
     for line in lines:
@@ -145,7 +145,7 @@ def _announce(commands: Commands, time_scale: int, say: Say) -> None:
 
 def environment_of(rehearsal: Rehearsal, directory: Path) -> dict[str, str]:
     """What a person's shell would have: the sandbox in `directory`, and the rehearsed stack instead of the real one."""
-    path = f"{control_plane.bin_directory(directory)}{os.pathsep}{os.environ.get('PATH', '')}"
+    path = f"{lifecycle.bin_directory(directory)}{os.pathsep}{os.environ.get('PATH', '')}"
     own = {"WARMLINE_STACKS_DIR": str(rehearsal.root), "WARMLINE_SANDBOX_DIR": str(directory), "PATH": path}
     return {**os.environ, **for_stack.environment(directory), **own}
 

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import warmline
-from sandbox.control_plane import ComponentStatus
 from sandbox.faults import SandboxError
+from sandbox.lifecycle import ComponentStatus
 
 ETCD = ComponentStatus(
     "etcd", 4711, 2379, is_running=True, is_healthy=True, since="2027-01-01T00:00:00Z", log="/x/etcd.log"
@@ -47,7 +47,7 @@ def test_down_without_a_sandbox_is_done() -> None:
 @pytest.mark.parametrize(("healthy", "exit_code"), [(True, 0), (False, 1)])
 def test_status_tells_each_part(monkeypatch: pytest.MonkeyPatch, healthy: bool, exit_code: int) -> None:
     part = ComponentStatus("etcd", 4711, 2379, is_running=True, is_healthy=healthy, since=ETCD.since, log=ETCD.log)
-    monkeypatch.setattr("sandbox.control_plane.status", lambda: [part])
+    monkeypatch.setattr("sandbox.lifecycle.status", lambda: [part])
     ran = run("status", "-o", "json")
     assert ran.exit_code == exit_code
     assert json.loads(ran.stdout)[0] | {"log": ""} == {

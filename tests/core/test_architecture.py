@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,24 @@ MAY_IMPORT = {
     "prescale": {"stacks", "capacity", "prescale"},
     "sandbox": {"stacks", "sandbox"},
     "cli": {"stacks", "capacity", "evidence", "infra", "prescale", "sandbox", "cli"},
+}
+# The same inside the sandbox: what everything there stands on, what runs the control plane, the doubles, the doors.
+_BASIC = {"faults", "places", "layout", "processes"}
+SANDBOX_MAY_IMPORT: dict[str, set[str]] = {
+    "faults": set(),
+    "places": set(),
+    "layout": {"faults", "places"},
+    "processes": {"faults", "places"},
+    "toolchain": _BASIC,
+    "control_plane": _BASIC,
+    "for_pulumi": {*_BASIC, "toolchain"},
+    "lifecycle": {*_BASIC, "toolchain", "control_plane", "for_pulumi"},
+    "engine": {"processes"},
+    "balancer": {"processes", "control_plane"},
+    "kubelet": {"processes", "control_plane", "engine"},
+    "load": {"processes", "balancer"},
+    "for_stack": {*_BASIC, "control_plane", "lifecycle"},
+    "sale": {*_BASIC, "toolchain", "control_plane", "lifecycle", "load", "for_stack"},
 }
 OURS = {*MAY_IMPORT, "tests", "docs", "templates"}
 SLOW = ("pulumi", "pulumi_kubernetes", "boto3", "rich", "lightkube", "jsonschema", "jinja2")
@@ -58,9 +77,39 @@ def test_imports_point_one_way(package: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("group", SANDBOX_MAY_IMPORT)
+def test_imports_point_one_way_in_the_sandbox(group: str) -> None:
+    sandbox = REPOSITORY / "sandbox"
+    paths = [sandbox / f"{group}.py"] if (sandbox / f"{group}.py").exists() else _modules(f"sandbox/{group}")
+    wrong = [
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for path in paths
+        for name in _imports_of_the_sandbox(path)
+        if name not in {group, *SANDBOX_MAY_IMPORT[group]}
+    ]
+    assert paths
+    assert wrong == []
+
+
+def _imports_of_the_sandbox(path: Path) -> Iterator[str]:
+    """`layout` for `from sandbox.layout import Layout`, and for `from sandbox import layout`."""
+    for node in ast.walk(_tree(path)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{name}" for name in names]
+        yield from (name.split(".")[1] for name in names if name.startswith("sandbox."))
+
+
 def test_every_package_has_its_rule() -> None:
     found = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")}
     assert found <= OURS
+    parts = {path.stem for path in (REPOSITORY / "sandbox").glob("*.py")} - {"__init__"}
+    parts |= {path.parent.name for path in (REPOSITORY / "sandbox").glob("*/__init__.py")}
+    assert parts == set(SANDBOX_MAY_IMPORT)
+
+
+def test_no_circle_is_allowed_in_the_sandbox() -> None:
+    list(TopologicalSorter(SANDBOX_MAY_IMPORT).static_order())  # raises CycleError
 
 
 @pytest.mark.parametrize(

@@ -29,11 +29,11 @@ from lightkube.resources.core_v1 import Node as NodeResource
 from lightkube.resources.core_v1 import Pod, Secret
 from lightkube.types import PatchType
 
-from sandbox import control_plane
-from sandbox.kubeconfigs import client as client_for
+from sandbox import lifecycle
+from sandbox.control_plane.kubeconfigs import client as client_for
+from sandbox.control_plane.nodes import Node
 from sandbox.layout import Layout, free_ports, read_settings
-from sandbox.nodes import Node
-from sandbox.processes import marked, start_ticks
+from sandbox.processes.process import marked, start_ticks
 from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
@@ -48,8 +48,8 @@ PATIENCE_S = 45.0
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Layout]:
     directory = tmp_path_factory.mktemp("sandbox")
-    yield control_plane.up(NODES, print, directory, prometheus_port=free_ports(1)[0], with_pulumi=False)
-    control_plane.down(print, directory)
+    yield lifecycle.up(NODES, print, directory, prometheus_port=free_ports(1)[0], with_pulumi=False)
+    lifecycle.down(print, directory)
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +93,13 @@ def scaled_object(name: str, low: int, high: int, prometheus: str) -> Any:
 
 
 def test_every_part_is_well_and_a_second_up_changes_nothing(layout: Layout) -> None:
-    before = control_plane.status(layout.directory)
+    before = lifecycle.status(layout.directory)
     assert len(before) == 9
     assert all(part.is_healthy for part in before)
     lines: list[str] = []
-    control_plane.up(NODES, lines.append, layout.directory, with_pulumi=False)
+    lifecycle.up(NODES, lines.append, layout.directory, with_pulumi=False)
     assert "already up" in lines[-1]
-    assert [part.pid for part in control_plane.status(layout.directory)] == [part.pid for part in before]
+    assert [part.pid for part in lifecycle.status(layout.directory)] == [part.pid for part in before]
 
 
 def test_everything_listens_on_loopback_only(layout: Layout) -> None:
@@ -113,7 +113,7 @@ def test_everything_listens_on_loopback_only(layout: Layout) -> None:
 
 def test_keda_makes_an_hpa_that_scales(layout: Layout, api: Client) -> None:
     api.create(deployment("scaled", 1))
-    api.create(scaled_object("scaled", 2, 5, control_plane.prometheus_url(layout.directory)))
+    api.create(scaled_object("scaled", 2, 5, lifecycle.prometheus_url(layout.directory)))
 
     def hpa() -> HorizontalPodAutoscaler | None:
         for one in api.list(HorizontalPodAutoscaler, namespace="default"):
@@ -135,7 +135,7 @@ def test_a_floor_above_the_ceiling_is_denied(layout: Layout, api: Client) -> Non
 
 
 def test_kedas_webhook_denies_a_second_owner_of_a_deployment(layout: Layout, api: Client) -> None:
-    prometheus = control_plane.prometheus_url(layout.directory)
+    prometheus = lifecycle.prometheus_url(layout.directory)
     api.create(deployment("owned", 1))
     api.create(scaled_object("owned", 1, 5, prometheus))
     second = scaled_object("owned", 1, 5, prometheus)
@@ -191,7 +191,7 @@ def test_prometheus_scrapes_a_pod_where_its_annotations_say(layout: Layout, api:
         status = {"status": {"phase": "Running", "podIP": "127.10.1.77", "podIPs": [{"ip": "127.10.1.77"}]}}
         api.patch(Pod.Status, "scraped", status, namespace="default", patch_type=PatchType.MERGE)
         query = 'vllm:num_requests_running{namespace="default",pod="scraped",model_name="m",node="l40s-0"}'
-        (series,) = within(PATIENCE_S, partial(ask, control_plane.prometheus_url(layout.directory), query))
+        (series,) = within(PATIENCE_S, partial(ask, lifecycle.prometheus_url(layout.directory), query))
     assert series["value"][1] == "7"
 
 
@@ -201,22 +201,22 @@ def test_prometheus_may_not_read_secrets(layout: Layout) -> None:
 
 
 def test_down_after_a_crash_leaves_no_process(tmp_path: Path) -> None:
-    layout = control_plane.up((), print, tmp_path, prometheus_port=free_ports(1)[0], with_pulumi=False)
+    layout = lifecycle.up((), print, tmp_path, prometheus_port=free_ports(1)[0], with_pulumi=False)
     settings = read_settings(layout)
     assert settings is not None
     try:
-        parts = {part.name: part for part in control_plane.status(tmp_path)}
+        parts = {part.name: part for part in lifecycle.status(tmp_path)}
         for name in ("etcd", "keda-operator"):
             os.kill(parts[name].pid, signal.SIGKILL)
         within(10, lambda: start_ticks(parts["etcd"].pid) is None)
-        dead = {part.name for part in control_plane.status(tmp_path) if not part.is_running}
+        dead = {part.name for part in lifecycle.status(tmp_path) if not part.is_running}
         assert dead == {"etcd", "keda-operator"}
         begun = time.monotonic()
     finally:
-        control_plane.down(print, tmp_path)
+        lifecycle.down(print, tmp_path)
     assert time.monotonic() - begun < 40
     assert marked(settings.mark) == []
-    assert control_plane.status(tmp_path) == []
+    assert lifecycle.status(tmp_path) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "logs"]
 
 
@@ -231,10 +231,10 @@ def test_plain_pulumi_works(tmp_path: Path) -> None:
         "made = k8s.core.v1.ConfigMap('made', metadata={'name': 'made'}, data={'a': 'b'})\n"
         "pulumi.export('name', made.metadata['name'])\n"
     )
-    control_plane.up((), print, place, prometheus_port=free_ports(1)[0])
+    lifecycle.up((), print, place, prometheus_port=free_ports(1)[0])
     try:
-        path = f"{control_plane.bin_directory(place)}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, **control_plane.environment(place), "PATH": path}
+        path = f"{lifecycle.bin_directory(place)}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, **lifecycle.environment(place), "PATH": path}
 
         def pulumi(*arguments: str) -> str:
             command = ["pulumi", *arguments, "--non-interactive", "--color", "never"]
@@ -253,7 +253,7 @@ def test_plain_pulumi_works(tmp_path: Path) -> None:
         assert "warning" not in pulumi("refresh", "-s", "tiny", "--yes", "--skip-preview")
         pulumi("destroy", "-s", "tiny", "--yes", "--skip-preview")
     finally:
-        control_plane.down(print, place)
+        lifecycle.down(print, place)
 
 
 def replicas_of(api: Client, name: str) -> int:

@@ -17,13 +17,13 @@ from lightkube.codecs import from_dict
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Event, Pod, Service
 
-from sandbox import control_plane
-from sandbox.kubeconfigs import client as client_for
+from sandbox import lifecycle
+from sandbox.control_plane.kubeconfigs import client as client_for
+from sandbox.control_plane.nodes import Node
 from sandbox.layout import free_ports
 from sandbox.load import LoadRun
 from sandbox.load.play import play, target_from
 from sandbox.load.schedule import phases_from
-from sandbox.nodes import Node
 from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
@@ -109,7 +109,7 @@ def restarts(pod: Pod) -> int:
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     directory = tmp_path_factory.mktemp("doubles")
     cluster = tmp_path_factory.mktemp("sandbox")
-    layout = control_plane.up(NODES, print, cluster, prometheus_port=free_ports(1)[0], with_pulumi=False)
+    layout = lifecycle.up(NODES, print, cluster, prometheus_port=free_ports(1)[0], with_pulumi=False)
     api = client_for(layout.kubeconfig)
     staged = Stage(api, layout.kubeconfig, directory, free_ports(1)[0], cast("subprocess.Popen[bytes]", None))
     staged.start_kubelet()
@@ -120,7 +120,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         for process in (staged.kubelet, balancer):
             process.terminate()
             process.wait(timeout=20)
-        control_plane.down(print, cluster)
+        lifecycle.down(print, cluster)
 
 
 @pytest.fixture

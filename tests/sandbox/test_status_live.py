@@ -14,10 +14,10 @@ from lightkube.codecs import from_dict
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Namespace
 
-from sandbox import control_plane
-from sandbox.kubeconfigs import client as client_for
+from sandbox import lifecycle
+from sandbox.control_plane.kubeconfigs import client as client_for
+from sandbox.control_plane.nodes import Node
 from sandbox.layout import free_ports
-from sandbox.nodes import Node
 from stacks import ownership
 from tests.cli.stack_folder import copied_stacks
 from tests.sandbox.test_sync_live import NAME, SPACE, Stage
@@ -55,7 +55,7 @@ def deployment() -> dict[str, Any]:
 def stage(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     cluster = tmp_path_factory.mktemp("sandbox")
     nodes = (Node("status-1", {"type": "kwok"}, gpus=8),)
-    layout = control_plane.up(nodes, print, cluster, prometheus_port=free_ports(1)[0], with_pulumi=False)
+    layout = lifecycle.up(nodes, print, cluster, prometheus_port=free_ports(1)[0], with_pulumi=False)
     (tmp_path / "settings.json").write_text(SETTINGS)
     argv = [sys.executable, "-m", "sandbox.kubelet", "--dir", str(tmp_path / "kubelet")]
     environment = {"KUBECONFIG": str(layout.kubeconfig)}
@@ -72,7 +72,7 @@ def stage(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     finally:
         kubelet.terminate()
         kubelet.wait(timeout=20)
-        control_plane.down(print, cluster)
+        lifecycle.down(print, cluster)
 
 
 def status(stage: Stage) -> tuple[int, dict[str, Any]]:

@@ -23,8 +23,8 @@ from lightkube.resources.core_v1 import Namespace
 from lightkube.types import PatchType
 from whenever import Instant
 
-from sandbox import control_plane
-from sandbox.kubeconfigs import client as client_for
+from sandbox import lifecycle
+from sandbox.control_plane.kubeconfigs import client as client_for
 from sandbox.layout import Layout, free_ports
 from stacks import ownership
 from tests.cli.stack_folder import copied_stacks
@@ -39,8 +39,8 @@ NAME, HPA, SPACE = "support-bot", "keda-hpa-support-bot", "serving"
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Layout]:
     directory = tmp_path_factory.mktemp("sandbox")
-    yield control_plane.up((), print, directory, prometheus_port=free_ports(1)[0], with_pulumi=False)
-    control_plane.down(print, directory)
+    yield lifecycle.up((), print, directory, prometheus_port=free_ports(1)[0], with_pulumi=False)
+    lifecycle.down(print, directory)
 
 
 @pytest.fixture(scope="module")

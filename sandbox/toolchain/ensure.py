@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import monotonic, time
 
-from sandbox.faults import SandboxError, ToolError
-from sandbox.go_build import Workshop, build, spoken
-from sandbox.go_language import find_go
-from sandbox.lock import held
-from sandbox.places import cache_directory, users_path
-from sandbox.tools import NAMES, TOOLS, Tool, cache_key, is_accepted, tool_named
+from sandbox.places import cache_directory
+from sandbox.processes.lock import held
+from sandbox.toolchain.find import find, in_cache
+from sandbox.toolchain.go_build import Workshop, build, spoken
+from sandbox.toolchain.go_language import find_go
+from sandbox.toolchain.tools import TOOLS, Tool, cache_key, tool_named
 
 Report = Callable[[str], None]
 
@@ -24,44 +21,6 @@ Report = Callable[[str], None]
 # together would take.
 _SCRATCH_MB = 6_000
 _UNUSED_S = 30 * 24 * 3600
-
-
-def on_path(tool: Tool) -> Path | None:
-    """The user's own copy on PATH, when it says it is of a right version."""
-    if not tool.ask:
-        return None
-    found = shutil.which(tool.name, path=users_path())
-    if not found:
-        return None
-    try:
-        result = subprocess.run([found, *tool.ask], capture_output=True, text=True, timeout=30, check=False, cwd="/")
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return Path(found) if is_accepted(tool, result.stdout + result.stderr) else None
-
-
-def in_cache(tool: Tool) -> Path | None:
-    """The copy in the per-user cache that the pinned module as it is now would give."""
-    path = cache_directory() / "bin" / cache_key(tool)
-    if not path.exists():
-        return None
-    os.utime(path)  # in use; see _delete_unused
-    return path
-
-
-def in_pulumi_plugins(tool: Tool) -> Path | None:
-    """The provider that the user's own Pulumi installed, of exactly our version."""
-    kind, separator, name = tool.name.partition("pulumi-resource-")
-    if kind or not separator:
-        return None
-    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
-    path = home / "plugins" / f"resource-{name}-v{tool.version}" / tool.name
-    return path if path.exists() else None
-
-
-def find(tool: Tool) -> Path | None:
-    """Where the tool is already, or None."""
-    return on_path(tool) or in_pulumi_plugins(tool) or in_cache(tool)
 
 
 def ensure(names: Iterable[str], report: Report) -> dict[str, Path]:
@@ -123,29 +82,3 @@ def _delete_unused(folder: Path) -> None:
     for path in folder.glob("*-[0-9]*-*"):
         if path.stat().st_mtime < oldest:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def main(arguments: list[str]) -> int:
-    """`python -m sandbox.toolchain [TOOL...]`: get these tools (all by default) and print where they are."""
-    unknown = [name for name in arguments if name not in NAMES]
-    if unknown:
-        print(f"unknown tool: {', '.join(unknown)}. Known: {', '.join(NAMES)}", file=sys.stderr)
-        return 2
-    try:
-        paths = ensure(arguments or NAMES, lambda line: print(line, file=sys.stderr, flush=True))
-    except ToolError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("stopped; what is built stays built, and the rest goes on from here next time", file=sys.stderr)
-        return 130
-    for name, path in paths.items():
-        print(f"{name:28} {path}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
-
-
-__all__ = ["SandboxError", "ToolError", "ensure", "find", "in_cache", "on_path"]

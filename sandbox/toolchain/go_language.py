@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sandbox.faults import ToolError
 from sandbox.places import cache_directory
-from sandbox.tools import GO_FROM_PYPI, GO_FROM_PYPI_MB, GO_MINIMUM, parse_version
+from sandbox.toolchain.tools import GO_FROM_PYPI, GO_FROM_PYPI_MB, GO_MINIMUM, parse_version
 
 _PRINTED = re.compile(r"go(\d+\.\d+(?:\.\d+)?)")
 

@@ -25,7 +25,7 @@ from lightkube.resources.apiextensions_v1 import CustomResourceDefinition
 from lightkube.resources.apiregistration_v1 import APIService
 from lightkube.resources.core_v1 import Namespace, Service
 
-from sandbox.component import Component
+from sandbox.control_plane.component import Component
 from sandbox.faults import SandboxError
 from sandbox.layout import HOST, Layout, Settings
 

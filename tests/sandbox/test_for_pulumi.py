@@ -19,7 +19,7 @@ _PATIENCE_S = 20
 
 @pytest.fixture
 def host() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-P", "-m", "sandbox.language_host", "127.0.0.1:1"]
+    command = [sys.executable, "-P", "-m", "sandbox.for_pulumi.language_host", "127.0.0.1:1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY)
     yield process
     process.kill()
@@ -61,3 +61,6 @@ def test_a_program_that_cannot_run_is_an_answer_and_not_a_crash(host: subprocess
     )
     answer = stub.Run(request, timeout=_PATIENCE_S * 2)
     assert answer.error or answer.bail
+    host.terminate()
+    _, errors = host.communicate(timeout=_PATIENCE_S)
+    assert "language_program.py" in errors  # it was begun, and failed at the engine that is not there

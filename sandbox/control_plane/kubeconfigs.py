@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lightkube import Client, KubeConfig
 
-from sandbox.certificates import USERS
+from sandbox.control_plane.certificates import USERS
 from sandbox.layout import HOST, Layout, Settings
 from sandbox.places import CONTEXT, write_private
 

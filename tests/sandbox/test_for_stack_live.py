@@ -19,8 +19,8 @@ from lightkube.types import PatchType
 from whenever import Instant
 
 from infra.render import render
-from sandbox import control_plane, for_stack
-from sandbox.kubeconfigs import client as client_for
+from sandbox import for_stack, lifecycle
+from sandbox.control_plane.kubeconfigs import client as client_for
 from sandbox.layout import free_ports
 from sandbox.load import LoadRun
 from sandbox.load import run as play_load
@@ -85,7 +85,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         commands.must("pulumi up", pulumi_up(commands))
         yield Stage(rehearsal, commands, client_for(layout.kubeconfig), directory)
     finally:
-        control_plane.down(print, directory)
+        lifecycle.down(print, directory)
 
 
 def test_up_makes_the_objects_that_preview_shows(stage: Stage) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from sandbox.layout import Keyring
 from sandbox.places import write_private
 
 _VALID = timedelta(days=365)
@@ -29,45 +29,6 @@ USERS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 _Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
-
-
-@dataclass(frozen=True)
-class Keyring:
-    """The files in `directory`, all with mode 0600. `pair` is for any server; its names are localhost and 127.0.0.1."""
-
-    directory: Path
-
-    @property
-    def ca(self) -> Path:
-        return self.directory / "ca.crt"
-
-    @property
-    def certificate(self) -> Path:
-        return self.directory / "tls.crt"
-
-    @property
-    def key(self) -> Path:
-        return self.directory / "tls.key"
-
-    @property
-    def front_proxy_ca(self) -> Path:
-        return self.directory / "front-proxy-ca.crt"
-
-    @property
-    def front_proxy(self) -> tuple[Path, Path]:
-        return self.directory / "front-proxy-client.crt", self.directory / "front-proxy-client.key"
-
-    @property
-    def service_accounts(self) -> tuple[Path, Path]:
-        """Public key, private key."""
-        return self.directory / "service-accounts.pub", self.directory / "service-accounts.key"
-
-    @property
-    def tokens(self) -> Path:
-        return self.directory / "tokens.csv"
-
-    def token(self, user: str) -> Path:
-        return self.directory / f"{user}.token"
 
 
 def make(directory: Path) -> Keyring:

@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from sandbox import prometheus, pulumi_project, startup
+from sandbox.control_plane import prometheus, startup
+from sandbox.control_plane.kubeconfigs import client
+from sandbox.control_plane.nodes import Node, register
 from sandbox.faults import SandboxError
-from sandbox.health import is_well, wait_well
-from sandbox.kubeconfigs import client
+from sandbox.for_pulumi import home as pulumi_home
 from sandbox.layout import Layout, Settings, new_settings, read_settings, write_settings
-from sandbox.lock import held
-from sandbox.nodes import Node, register
 from sandbox.places import sandbox_directory, write_private
-from sandbox.processes import Process, ProcessRecord, is_running
-from sandbox.toolchain import ensure
+from sandbox.processes.health import is_well, wait_well
+from sandbox.processes.lock import held
+from sandbox.processes.process import Process, is_running
+from sandbox.processes.record import ProcessRecord
+from sandbox.toolchain.ensure import ensure
 
 Report = Callable[[str], None]
 
@@ -65,7 +67,7 @@ def up(
         SandboxError: a tool cannot be built or a component does not become ready; nothing is left running.
     """
     layout = Layout(directory or sandbox_directory())
-    tools = ensure((*startup.TOOLS, *(pulumi_project.tools(report) if with_pulumi else ())), report)
+    tools = ensure((*startup.TOOLS, *(pulumi_home.tools(report) if with_pulumi else ())), report)
     with held(layout.directory / "lock", report, _WAITING):
         if _is_up(layout):
             register(client(layout.kubeconfig), nodes, _running(layout.directory)[1].pod_network)
@@ -78,7 +80,7 @@ def up(
         try:
             startup.start(layout, settings, _record(layout, settings), tools, nodes=nodes, report=report)
             if with_pulumi:
-                pulumi_project.prepare(layout, tools, report)
+                pulumi_home.prepare(layout, tools, report)
         except BaseException:
             _record(layout, settings).stop_all()
             raise
@@ -130,7 +132,7 @@ def environment(directory: Path | None = None) -> dict[str, str]:
     return {
         "KUBECONFIG": str(layout.kubeconfig),
         "WARMLINE_PROMETHEUS_URL": prometheus.url(settings),
-        **pulumi_project.environment(layout),
+        **pulumi_home.environment(layout),
     }
 
 
@@ -234,17 +236,3 @@ def _running(directory: Path | None) -> tuple[Layout, Settings]:
 
 def _record(layout: Layout, settings: Settings) -> ProcessRecord:
     return ProcessRecord(layout.directory, settings.mark)
-
-
-__all__ = [
-    "ComponentStatus",
-    "Node",
-    "bin_directory",
-    "down",
-    "environment",
-    "extra",
-    "prometheus_url",
-    "status",
-    "stop",
-    "up",
-]

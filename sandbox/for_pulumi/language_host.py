@@ -92,8 +92,9 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             "PYTHONUNBUFFERED": "1",
         }
         program = Path(request.info.program_directory or request.pwd, request.info.entry_point or ".")
-        command = [sys.executable, "-P", "-m", "sandbox.language_program", json.dumps(settings), str(program)]
-        child = subprocess.Popen([*command, *request.args], cwd=request.pwd or None, env=environment)
+        command = [sys.executable, "-P", "-m", "sandbox.for_pulumi.language_program"]
+        arguments = [json.dumps(settings), str(program), *request.args]
+        child = subprocess.Popen([*command, *arguments], cwd=request.pwd or None, env=environment)
         self._programs.add(child)
         code = child.wait()
         self._programs.discard(child)

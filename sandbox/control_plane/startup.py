@@ -6,16 +6,17 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from sandbox import keda, kubernetes, prometheus
-from sandbox.certificates import make as make_certificates
-from sandbox.cluster import wait_for_definitions, wait_for_metrics_api, wait_for_nodes
-from sandbox.component import Component
-from sandbox.health import wait_well
-from sandbox.kubeconfigs import client, write_all
+from sandbox.control_plane import keda, kubernetes, prometheus
+from sandbox.control_plane.certificates import make as make_certificates
+from sandbox.control_plane.component import Component
+from sandbox.control_plane.kubeconfigs import client, write_all
+from sandbox.control_plane.nodes import Node, register
+from sandbox.control_plane.readiness import wait_for_definitions, wait_for_metrics_api, wait_for_nodes
 from sandbox.layout import Layout, Settings
-from sandbox.nodes import Node, register
 from sandbox.places import users_path
-from sandbox.processes import Process, ProcessRecord
+from sandbox.processes.health import wait_well
+from sandbox.processes.process import Process
+from sandbox.processes.record import ProcessRecord
 
 Report = Callable[[str], None]
 

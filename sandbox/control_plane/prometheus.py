@@ -10,8 +10,8 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.models.rbac_v1 import RoleRef, Subject
 from lightkube.resources.rbac_authorization_v1 import ClusterRoleBinding
 
-from sandbox.certificates import USERS
-from sandbox.component import Component
+from sandbox.control_plane.certificates import USERS
+from sandbox.control_plane.component import Component
 from sandbox.layout import HOST, Layout, Settings
 from sandbox.places import write_private
 

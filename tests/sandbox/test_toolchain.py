@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import go_build, go_language, toolchain, tools
 from sandbox.faults import ToolError
-from sandbox.go_build import Workshop, build, spoken
-from sandbox.places import cache_directory
-from sandbox.tools import Tool, cache_key, is_accepted, parse_version, tool_named
+from sandbox.places import REPOSITORY, cache_directory
+from sandbox.toolchain import go_build, go_language, tools
+from sandbox.toolchain.ensure import ensure
+from sandbox.toolchain.go_build import Workshop, build, spoken
+from sandbox.toolchain.tools import Tool, cache_key, is_accepted, parse_version, tool_named
 
 PRINTED = [
     ("etcd", "etcd Version: 3.6.16\nGit SHA: Not provided", (3, 6, 16), True),
@@ -56,7 +57,7 @@ def test_no_module_needs_a_newer_go_than_is_asked_for() -> None:
 
 
 def test_the_provider_has_the_version_of_the_python_package() -> None:
-    pinned = (tools.MODULES.parent.parent / "pyproject.toml").read_text()
+    pinned = (REPOSITORY / "pyproject.toml").read_text()
     assert f"pulumi-kubernetes=={tool_named('pulumi-resource-kubernetes').version}" in pinned
 
 
@@ -96,14 +97,14 @@ def program(path: Path, body: str) -> Path:
 def test_a_right_copy_on_path_is_taken_and_nothing_is_built(empty_cache: Path) -> None:
     etcd = program(empty_cache / "path" / "etcd", "echo etcd Version: 3.6.2")
     lines: list[str] = []
-    assert toolchain.ensure(["etcd"], lines.append) == {"etcd": etcd}
+    assert ensure(["etcd"], lines.append) == {"etcd": etcd}
     assert lines == []
 
 
 def test_a_wrong_copy_on_path_is_passed_over_for_the_cache(empty_cache: Path) -> None:
     program(empty_cache / "path" / "etcd", "echo etcd Version: 3.4.30")
     cached = program(cache_directory() / "bin" / cache_key(tool_named("etcd")), "true")
-    assert toolchain.ensure(["etcd"], print) == {"etcd": cached}
+    assert ensure(["etcd"], print) == {"etcd": cached}
 
 
 def test_what_a_sandbox_linked_into_path_is_not_the_users(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,13 +112,13 @@ def test_what_a_sandbox_linked_into_path_is_not_the_users(empty_cache: Path, mon
     (empty_cache / "sandbox" / "settings.json").write_text("{}")
     own = program(empty_cache / "path" / "etcd", "echo etcd Version: 3.6.2")
     monkeypatch.setenv("PATH", f"{linked.parent}{os.pathsep}{own.parent}")
-    assert toolchain.ensure(["etcd"], print) == {"etcd": own}
+    assert ensure(["etcd"], print) == {"etcd": own}
 
 
 def test_the_users_own_provider_is_taken(empty_cache: Path) -> None:
     name = "pulumi-resource-kubernetes"
     own = program(empty_cache / "pulumi" / "plugins" / "resource-kubernetes-v4.25.0" / name, "true")
-    assert toolchain.ensure([name], print) == {name: own}
+    assert ensure([name], print) == {name: own}
 
 
 def test_a_build_is_put_into_the_cache_in_one_step(empty_cache: Path) -> None:
@@ -128,7 +129,7 @@ def test_a_build_is_put_into_the_cache_in_one_step(empty_cache: Path) -> None:
         'build) while [ "$1" != -o ]; do shift; done; echo built > "$2";; esac',
     )
     lines: list[str] = []
-    paths = toolchain.ensure(["etcd", "kwok"], lines.append)
+    paths = ensure(["etcd", "kwok"], lines.append)
     assert paths["kwok"] == cache_directory() / "bin" / cache_key(tool_named("kwok"))
     assert sorted(path.name for path in (cache_directory() / "bin").iterdir()) == sorted(
         cache_key(tool_named(name)) for name in ("etcd", "kwok")
@@ -138,7 +139,7 @@ def test_a_build_is_put_into_the_cache_in_one_step(empty_cache: Path) -> None:
     assert lines[1] == "[1/2] etcd 3.6.16"
     assert lines[2].startswith("[1/2] etcd 3.6.16: ")
     again: list[str] = []
-    assert toolchain.ensure(["etcd", "kwok"], again.append) == paths
+    assert ensure(["etcd", "kwok"], again.append) == paths
     assert again == []
 
 
@@ -149,7 +150,7 @@ def test_a_failed_build_says_which_tool_and_leaves_nothing_half_made(empty_cache
         "build) echo go: downloading a/b v1 >&2; echo proxy: no route to host >&2; exit 1;; esac",
     )
     with pytest.raises(ToolError, match=r"etcd 3\.6\.16 could not be built") as caught:
-        toolchain.ensure(["etcd"], print)
+        ensure(["etcd"], print)
     assert "proxy: no route to host" in str(caught.value)
     assert "GOPROXY" in str(caught.value)
     assert "go: downloading" not in str(caught.value)

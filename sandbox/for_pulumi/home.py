@@ -13,8 +13,8 @@ from pathlib import Path
 from sandbox.faults import SandboxError
 from sandbox.layout import Layout
 from sandbox.places import REPOSITORY, users_path
-from sandbox.toolchain import find
-from sandbox.tools import tool_named
+from sandbox.toolchain.find import find
+from sandbox.toolchain.tools import tool_named
 
 STACK = "local"
 _PROVIDER = "pulumi-resource-kubernetes"
@@ -73,7 +73,7 @@ def prepare(layout: Layout, paths: Mapping[str, Path], report: Callable[[str], N
 def _write_language_host(path: Path) -> None:
     # -P: the directory somebody happens to be in must not shadow a module.
     python, root = shlex.quote(sys.executable), shlex.quote(str(REPOSITORY))
-    path.write_text(f'#!/bin/sh\nPYTHONPATH={root} exec {python} -P -m sandbox.language_host "$@"\n')
+    path.write_text(f'#!/bin/sh\nPYTHONPATH={root} exec {python} -P -m sandbox.for_pulumi.language_host "$@"\n')
     path.chmod(0o700)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pulumi
 import pulumi.runtime
 
-from sandbox.language_host import SHOWN_TO_USER
+from sandbox.for_pulumi.language_host import SHOWN_TO_USER
 from sandbox.places import REPOSITORY
 
 _THREADS_PER_OPERATION = 4  # as the official one has it

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox.component import Component
+from sandbox.control_plane.component import Component
 from sandbox.layout import HOST, Layout, Settings
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.layout import Layout, read_settings
 from sandbox.places import REPOSITORY
-from sandbox.processes import marked
+from sandbox.processes.process import marked
 
 pytestmark = pytest.mark.sandbox
 

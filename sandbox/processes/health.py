@@ -10,7 +10,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from sandbox.faults import SandboxError
-from sandbox.processes import Process, is_running
+from sandbox.processes.process import Process, is_running
 
 _POLL_S = 0.1
 _LAST_LINES = 8

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 
 from sandbox.faults import ToolError
-from sandbox.tools import MODULES, Tool
+from sandbox.toolchain.tools import MODULES, Tool
 
 _STILL_BUILDING_S = 60.0
 _LAST_LINES = 12
@@ -138,7 +138,9 @@ def _edit_main(shipped: Path, folder: Path, tool: Tool) -> None:
     for old, new in tool.edits:
         holders = [name for name, text in sources.items() if text.count(old) == 1]
         if len(holders) != 1:
-            raise ToolError(f"{tool.name} {tool.version}: {old!r} is not once in {shipped}. Correct sandbox/tools.py.")
+            raise ToolError(
+                f"{tool.name} {tool.version}: {old!r} is not once in {shipped}. Correct sandbox/toolchain/tools.py."
+            )
         sources[holders[0]] = sources[holders[0]].replace(old, new)
     for name, text in sources.items():
         (folder / name).write_text(text)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-MODULES = Path(__file__).resolve().parent / "tools"
+MODULES = Path(__file__).resolve().parent / "modules"
 
 Version = tuple[int, int, int]
 
@@ -27,7 +27,7 @@ class Tool:
 
     name: its name in the sandbox's bin directory.
     version: the version that is built.
-    module: the folder under sandbox/tools that pins it.
+    module: the folder under `modules` that pins it.
     package: the Go package built; empty when `source` names a folder of the module to copy instead.
     ldflags: version stamps, without which several of these do not know who they are.
     tags: Go build tags.
