@@ -117,34 +117,19 @@ def create_namespace(client: Client) -> None:
     client.apply(Namespace(metadata=ObjectMeta(name=NAMESPACE)), force=True)
 
 
-def _environment(kubeconfig: Path) -> dict[str, str]:
-    return {
-        "KUBECONFIG": str(kubeconfig),
-        "WATCH_NAMESPACE": "",  # all of them
-        "POD_NAMESPACE": NAMESPACE,
-        "KEDA_CLUSTER_OBJECT_NAMESPACE": NAMESPACE,
-    }
-
-
 def operator(layout: Layout, settings: Settings) -> Component:
-    kubeconfig, ports = layout.kubeconfig_of("keda"), settings.ports
-    health = ports["keda-operator-health"]
-    argv = (
-        f"--kubeconfig={kubeconfig}",
-        f"--cert-dir={layout.keyring.directory}",
-        f"--metrics-service-bind-address={HOST}:{ports['keda-operator']}",
-        f"--metrics-bind-address={HOST}:{ports['keda-operator-metrics']}",
-        f"--health-probe-bind-address={HOST}:{health}",
+    return _manager(
+        "keda-operator",
+        layout,
+        settings,
+        f"--metrics-service-bind-address={HOST}:{settings.ports['keda-operator']}",
         "--enable-webhook-patching=false",
         "--enable-apiservice-patching=false",
-        "--zap-log-level=info",
-        "--zap-encoder=console",
-        "--zap-time-encoding=rfc3339",
     )
-    listening = (ports["keda-operator"], health, ports["keda-operator-metrics"])
-    return Component(
-        "keda-operator", argv, listening, f"http://{HOST}:{health}/readyz", environment=_environment(kubeconfig)
-    )
+
+
+def webhooks(layout: Layout, settings: Settings) -> Component:
+    return _manager("keda-webhooks", layout, settings, f"--port={settings.ports['keda-webhooks']}")
 
 
 def adapter(layout: Layout, settings: Settings) -> Component:
@@ -172,20 +157,33 @@ def adapter(layout: Layout, settings: Settings) -> Component:
     )
 
 
-def webhooks(layout: Layout, settings: Settings) -> Component:
+def _manager(name: str, layout: Layout, settings: Settings, *own: str) -> Component:
+    """Operator and webhooks are managers of controller-runtime, which gives both the same flags."""
     kubeconfig, ports = layout.kubeconfig_of("keda"), settings.ports
-    health = ports["keda-webhooks-health"]
+    health, metrics = ports[f"{name}-health"], ports[f"{name}-metrics"]
     argv = (
         f"--kubeconfig={kubeconfig}",
         f"--cert-dir={layout.keyring.directory}",
-        f"--port={ports['keda-webhooks']}",
-        f"--metrics-bind-address={HOST}:{ports['keda-webhooks-metrics']}",
+        f"--metrics-bind-address={HOST}:{metrics}",
         f"--health-probe-bind-address={HOST}:{health}",
         "--zap-log-level=info",
         "--zap-encoder=console",
         "--zap-time-encoding=rfc3339",
+        *own,
     )
-    listening = (ports["keda-webhooks"], health, ports["keda-webhooks-metrics"])
     return Component(
-        "keda-webhooks", argv, listening, f"http://{HOST}:{health}/readyz", environment=_environment(kubeconfig)
+        name,
+        argv,
+        (ports[name], health, metrics),
+        f"http://{HOST}:{health}/readyz",
+        environment=_environment(kubeconfig),
     )
+
+
+def _environment(kubeconfig: Path) -> dict[str, str]:
+    return {
+        "KUBECONFIG": str(kubeconfig),
+        "WATCH_NAMESPACE": "",  # all of them
+        "POD_NAMESPACE": NAMESPACE,
+        "KEDA_CLUSTER_OBJECT_NAMESPACE": NAMESPACE,
+    }
