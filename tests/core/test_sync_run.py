@@ -25,7 +25,7 @@ from stacks import ownership
 from stacks.reach import OutOfReach
 from tests.core.api_double import ApiDouble, config
 from tests.core.cluster_double import scaled_object
-from tests.core.test_decision import HERE, HOUR, at, window
+from tests.core.decision_cases import HERE, HOUR, at, window
 
 SERVER = "https://api.example:6443"
 

@@ -17,8 +17,8 @@ from stacks import ownership
 from stacks.loader import load_platform
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import scaled_object
+from tests.core.decision_cases import HERE, HOUR, at, window
 from tests.core.stack_files import LOCAL
-from tests.core.test_decision import HERE, HOUR, at, window
 
 SERVICES = load_platform("local", LOCAL.parent).services
 
