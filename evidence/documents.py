@@ -77,7 +77,7 @@ def _json(content: bytes) -> Any:
         return json.loads(content)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
-        if error.pos >= len(content.decode(errors="replace").rstrip()):
+        if _is_cut(content, error.pos):
             raise NoDocument(f"cut short: it ends in the middle ({where})") from None
         raise NoDocument(f"no valid JSON: {error.msg} ({where})") from None
     except UnicodeDecodeError:
@@ -86,6 +86,12 @@ def _json(content: bytes) -> Any:
         raise NoDocument("brackets in brackets without end") from None
     except ValueError:  # a number of more digits than Python reads
         raise NoDocument("a number too long to read") from None
+
+
+def _is_cut(content: bytes, position: int) -> bool:
+    """Whether an end is missing: of the first bracket, or of what stood at `position`."""
+    text = content.decode(errors="replace").strip()
+    return not text.endswith("}" if text.startswith("{") else "]") or position >= len(text)
 
 
 def _yaml(content: bytes) -> Any:

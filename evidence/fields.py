@@ -139,12 +139,26 @@ class Fields:
         facts = {}
         for name, keys in names.items():
             value = next((value for key in keys if (value := found(self.document, key)) is not None), None)
-            if isinstance(value, str | int | float) and str(value).strip():
+            if isinstance(value, str | int | float) and str(value).strip() not in {"", "None"}:
                 facts[name] = str(value).lower() if isinstance(value, bool) else str(value)
         return facts
 
 
 MEAN = ("mean", "avg")
+
+_UNITS_PER_SECOND = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0, "sec": 1.0, "seconds": 1.0}
+
+
+def units_per_second(unit: Any, name: str) -> float:
+    """`ms` -> 1000; a latency by the token (`ms/token`) is one too.
+
+    Raises:
+        Unusable: no unit of time that is known.
+    """
+    known = _UNITS_PER_SECOND.get(str(unit).removesuffix("/token"))
+    if known is None:
+        raise Unusable(f"{name} is in {short(unit)}, which is no unit of time known here")
+    return known
 
 
 def _finite(value: Any, key: Key, least: float = 0) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evidence import inference_perf, vllm
+from evidence import aiperf, guidellm, inference_perf, inferencex, llmd_report, sglang, vllm
 from evidence.source import Byproduct, Format
 
-_TOOLS = (vllm, inference_perf)
+_TOOLS = (sglang, vllm, guidellm, aiperf, inference_perf, llmd_report, inferencex)
 
 # In order: a byproduct may look like a result to a format further down, and the other way round.
 FORMATS: tuple[Format, ...] = tuple(row for tool in _TOOLS for row in tool.FORMATS)

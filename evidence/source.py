@@ -8,6 +8,15 @@ from typing import Any
 
 from capacity.sweep import Origin, Point
 
+
+class NoEvidence(Exception):  # noqa: N818 - it names the state
+    """Why a file gave no point, without the file."""
+
+
+class Skipped(Exception):  # noqa: N818 - it names the state
+    """Why a file need not give one."""
+
+
 Recogniser = Callable[[dict[str, Any]], bool]
 
 
@@ -29,7 +38,9 @@ class Format:
     """One tool's results.
 
     `results` are the parts of a document that are a point each, with their places; `point` reads one of them, and
-    raises `evidence.fields.Unusable` where it is none. `sweep_folder` maps the folder of a result to that of its sweep.
+    raises `evidence.fields.Unusable` where it is none. `sweep_folder` maps the folder of a result to that of its sweep;
+    `one_run_a_folder` says that a sweep is folders beside each other. `is_secondhand` is a conversion of another tool's
+    results, which count instead where they are there too.
     """
 
     name: str
@@ -37,6 +48,8 @@ class Format:
     point: Callable[[dict[str, Any], Source], Point]
     results: Callable[[dict[str, Any]], Iterator[tuple[str, dict[str, Any]]]] = _whole
     sweep_folder: Callable[[str], str] = str
+    one_run_a_folder: bool = False
+    is_secondhand: bool = False
 
 
 @dataclass(frozen=True, slots=True)

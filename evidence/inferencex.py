@@ -1,0 +1,81 @@
+"""InferenceX (formerly InferenceMAX): aggregates of vLLM-like results, one a concurrency.
+
+Latencies are in seconds and bare of a unit (`p99_ttft`); every load is a closed loop of `conc` requests; throughput is
+given by the GPU. Nothing says how many requests completed or failed, or how long it took.
+
+Source: SemiAnalysisAI/InferenceX `utils/process_result.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from capacity.sweep import LatencyName, Point
+from evidence.bench_serving import statistics
+from evidence.fields import Fields, Key, found
+from evidence.source import Format, Source
+
+_SERVING: dict[str, list[Key]] = {
+    "model.name": [("model",)],
+    "precision.weights": [("precision",)],
+    "parallelism.tensor": [("tp",)],
+    "parallelism.pipeline": [("pp",)],
+    "parallelism.expert": [("ep",)],
+    "speculative_decoding": [("spec_decoding",)],
+    "runtime.name": [("framework",)],
+    "runtime.image": [("image",)],
+    "gpu.type": [("hw",)],
+}
+
+
+def _is_aggregate(document: dict[str, Any]) -> bool:
+    return {"conc", "isl", "osl", "tput_per_gpu"} <= document.keys()
+
+
+def _point(document: dict[str, Any], source: Source) -> Point:
+    fields = Fields(document)
+    keys = statistics(document, suffix="")
+    gpus, decoding = _gpus(fields)
+
+    def latency(name: LatencyName) -> Any:
+        return fields.latency(name, keys.get(name, {}))
+
+    def total(field: str, per_gpu: str, over: int | None) -> float | None:
+        rate = fields.positive(field, (per_gpu,))
+        fields.keys.pop(field, None)
+        return fields.derived(field, rate * over, f"{per_gpu} x its GPUs") if rate and over else None
+
+    prefilling = None if gpus is None or decoding is None else (gpus - decoding or gpus)
+    return Point(
+        source.origin,
+        "inferencex",
+        arrivals="closed",
+        concurrency_limit=fields.positive("concurrency_limit", ("conc",)),
+        ttft=latency("ttft"),
+        tpot=latency("tpot"),
+        itl=latency("itl"),
+        e2e=latency("e2e"),
+        input_tokens_per_s=total("input_tokens_per_s", "input_tput_per_gpu", prefilling),
+        output_tokens_per_s=total("output_tokens_per_s", "output_tput_per_gpu", decoding),
+        gpus=gpus,
+        configuration=fields.texts(_SERVING),
+        keys=fields.keys,
+    )
+
+
+def _gpus(fields: Fields) -> tuple[int | None, int | None]:
+    """All GPUs, and those that generate tokens, by which the aggregate divided its output."""
+    if not found(fields.document, ("is_multinode",)):
+        tensor = fields.count("gpus", ("tp",)) or None
+        return tensor, tensor
+    prefill = fields.count("gpus", ("num_prefill_gpu",))
+    decode = fields.count("gpus", ("num_decode_gpu",))
+    if prefill is None or decode is None or not prefill + decode:
+        return None, None
+    fields.keys["gpus"] = "num_prefill_gpu + num_decode_gpu"
+    return prefill + decode, decode or prefill
+
+
+FORMATS = (Format("InferenceX aggregate", _is_aggregate, _point, is_secondhand=True),)
+
+BYPRODUCTS = ()

@@ -1,0 +1,171 @@
+"""AIPerf old and new, and GenAI-Perf: a file a run, and the folders their sweeps make."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capacity.sweep import Point
+from evidence.files import read
+from tests.evidence import made
+
+FOLDER = Path(__file__).parent / "files" / "aiperf_rate20"
+
+
+def _new() -> dict[str, Any]:
+    profile: dict[str, Any] = json.loads((FOLDER / "profile_export_aiperf.json").read_text(encoding="utf-8"))
+    return profile
+
+
+def _point(path: Path) -> Point:
+    (sweep,) = read([path]).sweeps
+    (point,) = sweep.points
+    return point
+
+
+def test_a_new_run_and_the_table_beside_it() -> None:
+    evidence = read([FOLDER])
+    (sweep,) = evidence.sweeps
+    (point,) = sweep.points
+    assert evidence.refused == ()
+    assert [Path(item.file).name for item in evidence.skipped] == ["profile_export_aiperf.csv"]
+    assert (point.tool, point.tool_version) == ("aiperf", "0.13.0")
+    assert (point.arrivals, point.requested_rps, point.concurrency_limit) == ("open", 20.0, None)
+    assert (point.completed, point.failed, point.incomplete) == (120, 0, None)
+    assert point.keys["failed"] == "counts of error_summary"
+    assert point.duration_s == 5.9875008
+    assert point.tpot is not None
+    assert point.tpot.mean_s == pytest.approx(0.005950983260460992)
+    assert point.keys["tpot.p99"] == "inter_token_latency.p99"
+    assert point.concurrency == 5.68804423758802
+    assert (point.input_tokens_mean, point.output_tokens_mean) == (128.0, 48.0)
+    assert point.configuration == {"model.name": "mock-8b", "tokenizer.name": "local/tok"}
+
+
+def test_units_are_read_and_not_assumed(tmp_path: Path) -> None:
+    profile = _new()
+    profile["request_latency"] = {"unit": "us", "avg": 250_000.0, "p99": 500_000.0}
+    profile["benchmark_duration"] = {"unit": "ms", "avg": 6000.0}
+    point = _point(made.write(tmp_path / "a.json", profile))
+    assert point.e2e is not None
+    assert (point.e2e.mean_s, point.e2e.percentiles_s[99.0], point.duration_s) == (0.25, 0.5, 6.0)
+    profile["request_latency"]["unit"] = "fortnights"
+    refused = read([made.write(tmp_path / "b.json", profile)]).refused
+    assert [item.reason for item in refused] == [
+        "request_latency is in 'fortnights', which is no unit of time known here"
+    ]
+
+
+def test_errors_are_counted_one_by_one(tmp_path: Path) -> None:
+    profile = _new()
+    profile["error_summary"] = [{"error_details": {"code": 503}, "count": 4}, {"error_details": {}, "count": 2}]
+    assert _point(made.write(tmp_path / "a.json", profile)).failed == 6
+    profile["error_request_count"] = {"unit": "requests", "avg": 7.0}
+    assert _point(made.write(tmp_path / "b.json", profile)).failed == 7
+    del profile["error_request_count"], profile["error_summary"]
+    assert _point(made.write(tmp_path / "c.json", profile)).failed is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "arrivals"),
+    [
+        ({"type": "concurrency", "concurrency": 8}, "closed"),
+        ({"type": "gamma", "rate": 4.0, "smoothness": 0.5}, "open"),
+        ({"type": "fixed_schedule"}, "replay"),
+        ({"type": "user_centric", "rate": 1.0}, None),
+    ],
+)
+def test_the_last_phase_that_is_no_warmup_is_the_load(tmp_path: Path, phase: dict[str, Any], arrivals: str) -> None:
+    profile = _new()
+    warmup = {"name": "warmup", "kind": "warmup", "type": "poisson", "rate": 99.0}
+    profile["input_config"]["phases"] = [{"name": "profiling", "kind": "profiling", **phase}, warmup]
+    point = _point(made.write(tmp_path / "a.json", profile))
+    assert point.arrivals == arrivals
+    assert (point.requested_rps, point.concurrency_limit) == (phase.get("rate"), phase.get("concurrency"))
+
+
+@pytest.mark.parametrize(
+    ("loadgen", "arrivals", "rate", "limit"),
+    [
+        ({"request_rate": 4.0}, "open", 4.0, None),
+        ({"request_rate": 4.0, "concurrency": 8}, "open", 4.0, 8.0),
+        ({"concurrency": 8}, "closed", None, 8.0),
+        ({}, None, None, None),
+    ],
+)
+def test_an_old_run(
+    tmp_path: Path, loadgen: dict[str, Any], arrivals: str | None, rate: float | None, limit: float | None
+) -> None:
+    profile = made.aiperf_0_3()
+    profile["input_config"]["loadgen"] = loadgen
+    point = _point(made.write(tmp_path / "old.json", profile))
+    assert (point.arrivals, point.requested_rps, point.concurrency_limit) == (arrivals, rate, limit)
+    assert (point.tool, point.tool_version, point.duration_s) == ("aiperf", None, 60.0)
+
+
+def test_a_run_of_genai_perf(tmp_path: Path) -> None:
+    point = _point(made.write(tmp_path / "profile_export_genai_perf.json", made.genai_perf()))
+    assert (point.tool, point.arrivals, point.concurrency_limit) == ("genai-perf", "closed", 16.0)
+    assert point.failed is None
+    assert point.duration_s == 60.0
+    assert point.keys["duration_s"] == "request_count.avg / request_throughput.avg"
+
+
+def test_its_own_goodput_only_with_limits_that_a_point_has(tmp_path: Path) -> None:
+    profile = made.aiperf_0_3(goodput={"unit": "requests/sec", "avg": 3.0})
+    profile["input_config"]["input"] = {"goodput": {"time_to_first_token": 200.0, "inter_token_latency": 20.0}}
+    point = _point(made.write(tmp_path / "a.json", profile))
+    assert point.goodput is not None
+    assert (point.goodput.rps, point.goodput.limits_s) == (3.0, {"ttft": 0.2, "tpot": 0.02})
+    profile["input_config"]["input"]["goodput"]["output_token_throughput_per_user"] = 50.0
+    point = _point(made.write(tmp_path / "b.json", profile))
+    assert point.goodput is not None
+    assert point.goodput.limits_s == {}
+
+
+def _run(folder: Path, rate: float, model: str = "org/model-8b", latency_ms: float = 1500.0) -> None:
+    profile = made.aiperf_0_3(request_throughput={"unit": "requests/sec", "avg": latency_ms})
+    profile["input_config"] |= {"loadgen": {"request_rate": rate}, "endpoint": {"model_names": [model]}}
+    made.write(folder / "profile_export_aiperf.json", profile)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    ["{rate}", "profile_runs/trial_0001/{rate}", "{rate}/profile_runs/trial_0001", "{rate}/profile_runs/run_0001"],
+)
+def test_folders_of_runs_beside_each_other_are_one_sweep(tmp_path: Path, layout: str) -> None:
+    for rate in (8.0, 2.0):
+        _run(tmp_path / "base" / layout.format(rate=f"rate_{rate:g}"), rate)
+    (sweep,) = read([tmp_path]).sweeps
+    assert sweep.name == str(tmp_path / "base")
+    assert [point.requested_rps for point in sweep.points] == [2.0, 8.0]
+
+
+def test_folders_of_other_models_are_other_sweeps(tmp_path: Path) -> None:
+    _run(tmp_path / "a", 2.0)
+    _run(tmp_path / "b", 2.0, model="org/model-70b")
+    assert [sweep.name for sweep in read([tmp_path]).sweeps] == [str(tmp_path / "a"), str(tmp_path / "b")]
+
+
+def test_repeats_are_one_sweep(tmp_path: Path) -> None:
+    for number in (1, 2):
+        _run(tmp_path / "profile_runs" / f"run_000{number}", 2.0, latency_ms=1000.0 + number)
+    (sweep,) = read([tmp_path]).sweeps
+    assert (sweep.name, len(sweep.points)) == (str(tmp_path), 2)
+
+
+def test_byproducts_are_passed_over(tmp_path: Path) -> None:
+    _run(tmp_path, 2.0)
+    made.write(tmp_path / "inputs.json", {"data": [{"session_id": "a", "payloads": [{}]}]})
+    made.write(tmp_path / "profile_export_aiperf_sweep.json", {"aggregation_type": "sweep", "metadata": {}})
+    made.write(tmp_path / "profile_export_aiperf_timeslices.json", {"timeslices": [{}], "input_config": {}})
+    requests = [{"metadata": {"request_start_ns": number, "session_num": number}, "metrics": {}} for number in range(3)]
+    made.write_lines(tmp_path / "profile_export.jsonl", requests)
+    made.write(tmp_path / "server_metrics_export.json", {"summary": {}, "metrics_phase": "profiling"})
+    evidence = read([tmp_path])
+    assert evidence.refused == ()
+    assert len(evidence.skipped) == 5
+    assert len(evidence.sweeps) == 1
