@@ -20,7 +20,9 @@ from lightkube.types import PatchType
 from whenever import Instant
 
 from prescale.clock import Clock
+from prescale.exec_plugin import signed_in
 from prescale.kubeconfig import choose
+from prescale.kubeconfig_entries import ClusterEntry
 from prescale.objects import Conflict, Refused
 from prescale.shapes import AutoscalerShape, PodShape, ScaledObjectShape, checked
 from prescale.wire import Wire
@@ -61,9 +63,10 @@ class Cluster:
         """The cluster of a kubeconfig's `context`, or of the pod we run in.
 
         Raises:
-            OutOfReach: no usable configuration. Nothing has been asked of the cluster yet.
+            InputError: a kubeconfig that cannot be used as it is.
+            OutOfReach: no kubeconfig, or no credentials. Nothing has been asked of the cluster yet.
         """
-        return cls(choose(context), namespace)
+        return cls(signed_in(choose(context)), namespace)
 
     @property
     def where(self) -> str:
@@ -157,13 +160,27 @@ class Cluster:
 
 
 def _transport(config: SingleConfig) -> httpx2.HTTPTransport:
-    user = config.user or User()
-    server = config.cluster.server
+    user, entry = config.user or User(), config.cluster
     # A transport of one's own loses the client's TLS settings and proxy variables, so they are given again here.
-    verify = client_adapter.verify_cluster(config.cluster, user, config.abs_file)
-    url = httpx2.URL(server)
-    proxy = None if proxy_bypass(url.host) else getproxies().get(url.scheme)
-    return httpx2.HTTPTransport(verify=verify, proxy=proxy)
+    verify = client_adapter.verify_cluster(entry, user, config.abs_file)
+    url = httpx2.URL(entry.server)
+    proxy, name = (entry.proxy_url, entry.tls_server_name) if isinstance(entry, ClusterEntry) else (None, None)
+    if not proxy and not proxy_bypass(url.host):
+        proxy = getproxies().get(url.scheme)
+    return _Transport(name, verify=verify, proxy=proxy)
+
+
+class _Transport(httpx2.HTTPTransport):
+    """`server_name`, where there is one, is what the certificate is asked to be for, in place of the address's host."""
+
+    def __init__(self, server_name: str | None, **options: Any) -> None:
+        super().__init__(**options)
+        self._server_name = server_name
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        if self._server_name:
+            request.extensions = {**request.extensions, "sni_hostname": self._server_name}
+        return super().handle_request(request)
 
 
 def _fix(code: int | None) -> str:

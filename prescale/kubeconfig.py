@@ -1,17 +1,30 @@
-"""Which cluster: a kubeconfig's context, or the account of the pod we run in."""
+"""Which cluster: a kubeconfig's context, or the account of the pod we run in.
+
+Read here and not by the client library, which leaves out what it does not know: a `proxy-url` or an `as` that is
+ignored in silence asks another cluster, or asks as somebody else.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.config.models import Context, User
+
+from prescale.kubeconfig_entries import ClusterEntry, File
+from stacks.faults import Fault, InputError
+from stacks.files import Unreadable, text_of
 from stacks.reach import OutOfReach
-
-if TYPE_CHECKING:
-    from lightkube.config.kubeconfig import SingleConfig
+from stacks.yaml_text import parse
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+IN_THE_SANDBOX = 'in the sandbox: eval "$(warmline sandbox env)"'
+
+
+class _NotThere(InputError):  # noqa: N818 - it names the state
+    """The file has no such context; another one may."""
 
 
 def choose(context: str | None) -> SingleConfig:
@@ -20,45 +33,62 @@ def choose(context: str | None) -> SingleConfig:
     $KUBECONFIG (the first of its files that has the context), else ~/.kube/config, else the pod's own account.
 
     Raises:
-        OutOfReach: there is none, it cannot be read, or it lacks the context or its cluster or user.
+        OutOfReach: there is none.
+        InputError: no file has the context, or its entries cannot be used as they are.
     """
-    from lightkube.config.kubeconfig import KubeConfig
-
     said = os.environ.get("KUBECONFIG")
     parts = (said or "~/.kube/config").split(os.pathsep)
-    # Not Path's own: that raises for a user who has no home.
+    # Not Path's own: they raise for a user who has no home, and for a name no file system takes.
     files = [Path(os.path.expanduser(part)) for part in parts if part]  # noqa: PTH111
-    readable = [file for file in files if file.is_file()]
+    readable = [file for file in files if os.path.exists(file)]  # noqa: PTH110
     if not readable:
         if said is None and ACCOUNT.is_file():
             config = KubeConfig.from_service_account().get()
             assert config is not None  # noqa: S101 - from_service_account sets the current context
             return config
         names = os.pathsep.join(map(str, files))
-        fix = 'Set KUBECONFIG (in the sandbox: eval "$(warmline sandbox env)").'
+        fix = f"Set KUBECONFIG ({IN_THE_SANDBOX})."
         raise OutOfReach(names, "no such kubeconfig, and this is no pod of a cluster", fix)
-    found = [_read(file, context) for file in readable]
-    for one in found:
-        if not isinstance(one, OutOfReach):
-            return one
-    raise next(error for error in found if isinstance(error, OutOfReach))
+    faults: list[Fault] = []
+    for path in readable:
+        try:
+            return _of_context(_read(path), context)
+        except _NotThere as error:
+            faults += error.faults
+    raise InputError(faults)
 
 
-def _read(file: Path, context: str | None) -> SingleConfig | OutOfReach:
-    import msgspec
-    import yaml
-    from lightkube.config.kubeconfig import KubeConfig
-    from lightkube.core.exceptions import ConfigError
-
+def _read(path: Path) -> File:
+    expected = "a kubeconfig: a mapping with clusters, contexts and users"
+    fix = "Correct the file, or KUBECONFIG."
     try:
-        config = KubeConfig.from_file(file).get(context)
-    except ConfigError as error:
-        return OutOfReach(str(file), str(error), "Correct cluster.context in platform.yaml, or the kubeconfig.")
-    except RecursionError:
-        return OutOfReach(str(file), "not a kubeconfig: brackets in brackets without end", "Correct the file.")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError, msgspec.MsgspecError) as error:
-        missing = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-        return OutOfReach(str(file), f"not a kubeconfig: {missing}", "Correct the file, or KUBECONFIG.")
-    if config is None or config.user is None:
-        return OutOfReach(str(file), "its context has no user", "Give the context a user.")
-    return config
+        document = parse(text_of(path), str(path))
+    except Unreadable as error:
+        raise _NotThere([Fault(str(path), 0, "", str(error), expected, fix)]) from None
+    except InputError as error:
+        raise _NotThere(error.faults) from None
+    if not isinstance(document.data, dict) or "contexts" not in document.data:
+        kinds = {type(None): "an empty file", dict: "a mapping without contexts", list: "a list"}
+        got = kinds.get(type(document.data), "a single value")
+        raise _NotThere([Fault(str(path), 1, "", got, expected, fix)])
+    return File(path, document)
+
+
+def _of_context(file: File, context: str | None) -> SingleConfig:
+    contexts = file.entries("contexts")
+    name = context or file.document.data.get("current-context")
+    if not name:
+        fix = "Set cluster.context in platform.yaml, or run `kubectl config use-context NAME`."
+        raise _NotThere([file.fault(("current-context",), "nothing", file.one_of("contexts"), fix)])
+    if name not in contexts:
+        fix = f"Correct cluster.context in platform.yaml, or set KUBECONFIG to the file that has it ({IN_THE_SANDBOX})."
+        if not context:
+            fix = "Run `kubectl config use-context NAME`."
+        raise _NotThere([file.fault(("contexts",), f"no context {name!r}", file.one_of("contexts"), fix)])
+    faults: list[Fault] = []
+    place, entry = contexts[name]
+    cluster = file.referred(ClusterEntry, "clusters", place, entry, faults)
+    user = file.referred(User, "users", place, entry, faults)
+    if faults or cluster is None or user is None:
+        raise InputError(faults)
+    return SingleConfig(name, Context(str(entry["cluster"]), str(entry["user"])), cluster, user, file.path)

@@ -311,6 +311,28 @@ class TestOutOfReach:
         assert "https://127.0.0.1:1: out of reach:" in result.output
         assert "Nothing was changed." in result.output
 
+    def test_a_kubeconfig_that_cannot_be_used_is_bad_input(
+        self, stacks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    ) -> None:
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+        (tmp_path / "config").write_text("contexts: [{name: other}]\n")
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "config:1: contexts: got no context 'warmline-sandbox', expected one of the contexts" in result.stderr
+
+    def test_a_credential_plugin_that_fails(
+        self, stacks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    ) -> None:
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+        (tmp_path / "config").write_text(
+            "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"
+            "contexts: [{name: warmline-sandbox, context: {cluster: c, user: u}}]\n"
+            "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: 'false'}}}]\n"
+        )
+        result = run(*command)
+        assert result.exit_code == 3
+        assert "https://127.0.0.1:1: out of reach: the kubeconfig's credential plugin false ended" in result.stderr
+
     def test_no_kubeconfig(self, stacks: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]) -> None:
         monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
         result = run(*command)

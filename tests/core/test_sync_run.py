@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -320,56 +319,6 @@ def _list(address: str) -> None:
     cluster = Cluster(config(address), "serving")
     cluster.wire._sleep = lambda _: None
     cluster.scaled_objects("local")
-
-
-class TestKubeconfig:
-    @pytest.mark.parametrize(
-        ("text", "why"),
-        [
-            ("", "not a kubeconfig"),
-            ("{", "not a kubeconfig"),
-            ("[" * 3000, "not a kubeconfig: brackets in brackets"),
-            ("a: b", "not a kubeconfig: it has no 'clusters'"),
-            ("clusters: []\ncontexts: []\nusers: []\n", "No current context"),
-            ("current-context: x\nclusters: []\ncontexts: []\n", "Context 'x' not found"),
-            ("current-context: x\nclusters: []\ncontexts: [{name: x, context: {cluster: y}}]\n", "it has no 'y'"),
-        ],
-    )
-    def test_unusable(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str) -> None:
-        from prescale.kubeconfig import choose
-
-        file = tmp_path / "config"
-        file.write_text(text)
-        monkeypatch.setenv("KUBECONFIG", str(file))
-        with pytest.raises(OutOfReach, match=why) as raised:
-            choose(None)
-        assert raised.value.address == str(file)
-
-    def test_a_home_that_nobody_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from prescale.kubeconfig import choose
-
-        monkeypatch.setenv("KUBECONFIG", "~nobody-of-that-name/config")
-        with pytest.raises(OutOfReach, match="no such kubeconfig"):
-            choose(None)
-
-    def test_the_context_of_the_platform_in_any_of_the_files(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        from prescale.kubeconfig import choose
-
-        files = []
-        for name in ("one", "two"):
-            file = tmp_path / name
-            file.write_text(
-                f"clusters: [{{name: c, cluster: {{server: 'https://{name}'}}}}]\n"
-                f"contexts: [{{name: {name}, context: {{cluster: c, user: u}}}}]\n"
-                "users: [{name: u, user: {token: t}}]\n"
-            )
-            files.append(str(file))
-        monkeypatch.setenv("KUBECONFIG", ":".join(files))
-        assert choose("two").cluster.server == "https://two"
-        with pytest.raises(OutOfReach, match="'three' not found"):
-            choose("three")
 
 
 # --- killed, and several at once ---
