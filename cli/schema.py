@@ -10,6 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from cli.options import examples
 from stacks.events import CalendarSpec
+from stacks.prices import Prices
 from stacks.spec import Platform, Spec
 from stacks.workloads import WorkloadsSpec
 
@@ -17,10 +18,16 @@ FILES = {
     "platform": "warmline.schema.json",
     "events": "warmline-events.schema.json",
     "workloads": "warmline-workloads.schema.json",
+    "prices": "warmline-prices.schema.json",
 }
 """What is printed -> the committed file in the repository's root; a test keeps them equal."""
 
-_MODELS: dict[str, type[Spec]] = {"platform": Platform, "events": CalendarSpec, "workloads": WorkloadsSpec}
+_MODELS: dict[str, type[Spec]] = {
+    "platform": Platform,
+    "events": CalendarSpec,
+    "workloads": WorkloadsSpec,
+    "prices": Prices,
+}
 
 
 @click.command(

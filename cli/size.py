@@ -8,6 +8,7 @@ import click
 
 from cli.exits import FINDING
 from cli.options import examples, output_option, stack_option
+from cli.prices import prices
 
 if TYPE_CHECKING:
     from capacity.plan import Plan
@@ -21,6 +22,9 @@ def size() -> None:
     The request is workloads.yaml in the stack's folder. What it leaves out is assumed as a range that is said, and
     makes the plan preliminary.
     """
+
+
+size.add_command(prices)
 
 
 @size.command(epilog=examples("warmline size init -s prod"))

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from cli.main import warmline
 from cli.schema import FILES
 from stacks.events import CalendarSpec
+from stacks.prices import Prices
 from stacks.spec import Platform, Spec
 from stacks.workloads import WorkloadsSpec
 
@@ -29,6 +30,7 @@ def pages() -> dict[str, str]:
         "platform.md": spec_page("platform.yaml", "warmline.schema.json", Platform),
         "events.md": spec_page("events.yaml", "warmline-events.schema.json", CalendarSpec),
         "workloads.md": spec_page("workloads.yaml", "warmline-workloads.schema.json", WorkloadsSpec),
+        "prices.md": spec_page("prices.yaml", "warmline-prices.schema.json", Prices),
         "cli.md": "".join([MADE, "# Commands\n", *_commands(warmline, "warmline")]),
     }
 

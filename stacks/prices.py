@@ -22,6 +22,7 @@ from stacks.reading import faults_at, read
 from stacks.spec import Positive, Spec, Text, fault
 
 PRICES_FILE = "prices.yaml"
+REGION = r"^[a-z]{2}(-[a-z]+)+-\d$"
 SHIPPED = Path(__file__).parent / "prices"
 
 Term = Literal["on_demand", "reserved_1y", "reserved_3y", "savings_plan_1y", "savings_plan_3y"]
@@ -61,26 +62,21 @@ FigureOrUnknown = Annotated[
 ]
 
 
-class Terms(Spec):
-    """What is known of one instance type (Linux, shared tenancy). `unknown` says so, and overrides the public list."""
-
-    on_demand: FigureOrUnknown = None
-    reserved_1y: FigureOrUnknown = Field(None, description="standard Reserved Instance, 1 year, no upfront")
-    reserved_3y: FigureOrUnknown = Field(None, description="standard Reserved Instance, 3 years, no upfront")
-    savings_plan_1y: FigureOrUnknown = Field(None, description="Savings Plan, 1 year, no upfront")
-    savings_plan_3y: FigureOrUnknown = Field(None, description="Savings Plan, 3 years, no upfront")
-
-
+Terms = dict[Term, FigureOrUnknown]
 InstanceTypeName = Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
 
 
 class Prices(Spec):
-    """One region's prices."""
+    """One region's prices of Linux nodes of shared tenancy, without upfront payment.
 
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    Terms are on_demand, reserved_1y, reserved_3y (standard Reserved Instances), savings_plan_1y and savings_plan_3y.
+    What is left out is unknown; `unknown` instead of a figure says so, and in a stack's own file hides the public one.
+    """
+
+    region: Annotated[str, Field(pattern=REGION)]
     currency: Literal["USD"] = "USD"
-    sources: dict[Text, Source] = Field(default_factory=dict)
-    instance_types: dict[InstanceTypeName, Terms] = Field(default_factory=dict)
+    sources: dict[Text, Source] = Field(default_factory=dict, description="by a name that figures refer to")
+    instance_types: dict[InstanceTypeName, Terms] = Field(default_factory=dict, description="by type, then by term")
 
 
 @dataclass(frozen=True)
@@ -104,10 +100,15 @@ class PriceTable:
         return self.prices.get((instance_type, term))
 
 
+def own_region_file(region: str) -> Path:
+    """Where a refresh writes the region's public list: beside the stacks."""
+    return stacks_root() / SHIPPED.name / f"{region}.yaml"
+
+
 def region_file(region: str) -> Path:
-    """The region's public list: beside the stacks, where a refresh writes it, else the one that is shipped."""
-    beside = stacks_root() / SHIPPED.name / f"{region}.yaml"
-    return beside if beside.is_file() else SHIPPED / beside.name
+    """The region's public list: the one beside the stacks, else the one that is shipped."""
+    own = own_region_file(region)
+    return own if own.is_file() else SHIPPED / own.name
 
 
 def load_region(region: str) -> Prices:
@@ -142,13 +143,12 @@ def _joined(tables: Iterable[Prices]) -> dict[tuple[str, Term], Price]:
     found: dict[tuple[str, Term], Price] = {}
     for table in tables:
         for name, terms in table.instance_types.items():
-            for term in TERMS:
-                figure: Figure | None = getattr(terms, term)
-                if figure:
-                    source = table.sources[figure.source]
-                    found[name, term] = Price(figure.usd_per_h, source.address, source.date)
-                elif term in terms.model_fields_set:
+            for term, figure in terms.items():
+                if figure is None:
                     found.pop((name, term), None)
+                    continue
+                source = table.sources[figure.source]
+                found[name, term] = Price(figure.usd_per_h, source.address, source.date)
     return found
 
 
@@ -166,8 +166,7 @@ def _misfits(prices: Prices, region: str | None) -> Iterator[Misfit]:
         yield Misfit(("region",), prices.region, f"{region}, as the file is called", "Correct one of the two.")
     known = ", ".join(prices.sources) or "none yet"
     for name, terms in prices.instance_types.items():
-        for term in TERMS:
-            figure: Figure | None = getattr(terms, term)
+        for term, figure in terms.items():
             if figure and figure.source not in prices.sources:
                 place = ("instance_types", name, term, "source")
                 yield Misfit(place, figure.source, f"a name in sources ({known})", "Add the source, or correct it.")

@@ -35,8 +35,7 @@ def _lines(prices: Prices) -> Iterator[str]:
 
 def _figures(terms: Terms) -> Iterator[tuple[str, Figure]]:
     for term in TERMS:
-        figure: Figure | None = getattr(terms, term)
-        if figure:
+        if figure := terms.get(term):
             yield term, figure
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from stacks.faults import InputError
 from stacks.instance_types import INSTANCE_TYPES
-from stacks.prices import SHIPPED, TERMS, Figure, Prices, Source, Terms, load_prices, load_region
+from stacks.prices import SHIPPED, TERMS, Figure, Prices, Source, load_prices, load_region
 from stacks.prices_text import plain, text_of_prices
 from stacks.quotas import quota_of
 
@@ -94,7 +94,11 @@ FAULTS = {
     "a day that never was": ("2026-03-01", "2026-02-30", "sources.agreement.date: got 2026-02-30, expected a date"),
     "a day in words": ("2026-03-01", "March", "sources.agreement.date: got 'March', expected a date, as 2026-07-20"),
     "a region in words": ("us-east-1", "Virginia", "region: got 'Virginia', expected an AWS Region, as us-east-1"),
-    "a term nobody sells": ("savings_plan_1y", "savings_plan_2y", "the unknown field savings_plan_2y"),
+    "a term nobody sells": (
+        "savings_plan_1y",
+        "savings_plan_2y",
+        "instance_types.p5.48xlarge.savings_plan_2y: got 'savings_plan_2y', expected 'on_demand', ",
+    ),
     "another currency": ("region:", "currency: EUR\nregion:", "currency: got 'EUR', expected 'USD'"),
 }
 
@@ -135,11 +139,11 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
             "unused": Source(address="x", date="2026-01-02"),
         },
         instance_types={
-            "g6e.xlarge": Terms(
-                on_demand=Figure(usd_per_h=Decimal("2.000"), source="true"),
-                reserved_3y=Figure(usd_per_h=Decimal("1E+1"), source="true"),
-            ),
-            "p5.48xlarge": Terms(),
+            "g6e.xlarge": {
+                "on_demand": Figure(usd_per_h=Decimal("2.000"), source="true"),
+                "reserved_3y": Figure(usd_per_h=Decimal("1E+1"), source="true"),
+            },
+            "p5.48xlarge": {},
         },
     )
     text = text_of_prices(prices)
