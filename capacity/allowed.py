@@ -31,12 +31,21 @@ def _of_one(plan: Plan) -> Iterator[str]:
                 f"{decimal_text(measured)}: measure it at the stricter one"
             )
     yield from _durations(plan)
+    yield from _memory(plan)
     recovery_s = plan.workload.reliability.max_recovery_s
     if recovery_s is not None and recovery_s < service.cold_start.total_s:
         yield (
             f"{plan.name}: reliability.max_recovery_s is {decimal_text(recovery_s)}, but a replica takes "
             f"{service.cold_start.total_s} s to be Ready"
         )
+
+
+def _memory(plan: Plan) -> Iterator[str]:
+    """What cannot work with the model that is sized for; its alternatives are told apart."""
+    served = [candidate.name for candidate in plan.workload.models.candidates or ()][:1]
+    for one in plan.memory:
+        if one.candidate in served:
+            yield from (f"{plan.name}: {one.candidate}: {text}" for text in one.impossible)
 
 
 def _durations(plan: Plan) -> Iterator[str]:
@@ -132,6 +141,7 @@ _OPEN: dict[str, tuple[str, ...] | None] = {
     "observability": None,
 }
 _OPEN_OF_A_CLASS = ("burst_duration_s", "cancellations_pct")
+_INSTEAD_OF_CONFIG = ("parameters_b", "weights_bits")
 _LENGTHS = ("input_tokens", "output_tokens", "context_tokens")
 
 
@@ -151,7 +161,8 @@ def _open_fields(plan: Plan) -> Iterator[tuple[str, str]]:
             if getattr(part, name) is None and f"{section}.{name}" not in assumed:
                 yield section, name
     for index, candidate in enumerate(plan.workload.models.candidates or ()):
-        yield from ((f"models.candidates[{index}]", name) for name in _unsaid(candidate))
+        unsaid = [name for name in _unsaid(candidate) if name not in _INSTEAD_OF_CONFIG]
+        yield from ((f"models.candidates[{index}]", name) for name in unsaid)
     for kind, load in plan.workload.profile.classes.items():
         place = f"profile.classes.{kind}"
         yield from ((place, name) for name in _OPEN_OF_A_CLASS if getattr(load, name) is None)

@@ -13,7 +13,9 @@ from typing import Literal
 
 from capacity import reserve as reserves
 from capacity.assumptions import Assumption, complete, of_the_reserve
+from capacity.memory import Memory
 from capacity.offered import DIMENSIONS, Dimension, Offered, offered
+from capacity.request import Request
 from capacity.reserve import Policy, Reserve
 from stacks.fit import Misfit
 from stacks.spec import NodePool, Service
@@ -57,6 +59,7 @@ class Plan:
     fewest: End
     most: End
     assumptions: tuple[Assumption, ...]
+    memory: tuple[Memory, ...]
 
     @property
     def is_preliminary(self) -> bool:
@@ -68,16 +71,22 @@ class Plan:
         return max((one.kind for one in self.carries.values()), key=KINDS.index)
 
 
-def misfits(name: str, workload: Workload, service: Service, pool: NodePool) -> Iterator[Misfit]:
+def misfits(request: Request) -> Iterator[Misfit]:
     """What of a request no number of replicas can fulfil."""
-    if not policy(workload.reliability, service, pool).is_possible:
-        place = ("workloads", name, "reliability", "survive")
+    said = request.workload.reliability
+    if not policy(said, request.service, request.pool).is_possible:
+        place = ("workloads", request.name, "reliability", "survive")
         expected = "a loss that leaves something beside what a rollout takes away"
-        yield Misfit(place, str(workload.reliability.survive), expected, "Lower rollout.unavailable, or spread wider.")
+        yield Misfit(place, str(said.survive), expected, "Lower rollout.unavailable, or spread wider.")
 
 
-def plan(name: str, workload: Workload, service: Service, pool: NodePool) -> Plan:
-    """Size one request against the service it names and the pool that serves it."""
+def plan(request: Request, memory: tuple[Memory, ...] = ()) -> Plan:
+    """Size one request against the service it names and the pool that serves it.
+
+    Args:
+        memory: of its model candidates whose size is known (`capacity.memory`), the one sized for first.
+    """
+    workload, service = request.workload, request.service
     classes = workload.profile.classes
     carries = {kind: _carries(load, service) for kind, load in classes.items()}
     ttft_ms = workload.slo.ttft_p95_ms or service.slo.ttft_p95_ms
@@ -94,13 +103,12 @@ def plan(name: str, workload: Workload, service: Service, pool: NodePool) -> Pla
             {kind: getattr(end, which) for kind, end in ends.items()},
             carries,
             _filled(workload.reliability, reserve_gaps, which),
-            service,
-            pool,
+            request,
         )
         for which in ("fewest", "most")
     )
     gaps = (*(gap for end in ends.values() for gap in end.assumptions), *reserve_gaps)
-    return Plan(name, workload, service, carries, fewest, most, gaps)
+    return Plan(request.name, workload, service, carries, fewest, most, gaps, memory)
 
 
 def _carries(load: WorkloadClass, service: Service) -> Carries:
@@ -136,8 +144,7 @@ def _end(
     classes: Mapping[str, WorkloadClass],
     carries: Mapping[str, Carries],
     said: Reliability,
-    service: Service,
-    pool: NodePool,
+    request: Request,
 ) -> End:
     loads = {kind: offered(load) for kind, load in classes.items()}
     filled = {kind: _filling(loads[kind], carries[kind]) for kind in classes}
@@ -148,8 +155,10 @@ def _end(
         if parts:
             needs[name] = sum(parts, Fraction(0))
     binds = max(needs, key=lambda name: needs[name])
-    growth = sum((_growth(load, filled[kind].get(binds), service) for kind, load in classes.items()), Fraction(0))
-    return End(loads, needs, binds, _reserve(needs[binds], growth, said, service, pool))
+    growth = sum(
+        (_growth(load, filled[kind].get(binds), request.service) for kind, load in classes.items()), Fraction(0)
+    )
+    return End(loads, needs, binds, _reserve(needs[binds], growth, said, request))
 
 
 def _filling(load: Offered, carries: Carries) -> dict[Dimension, Fraction]:
@@ -167,11 +176,11 @@ def _growth(load: WorkloadClass, filled: Fraction | None, service: Service) -> F
     return (filled or 0) * Fraction(load.largest_minute_jump_pct or 0) / 100 * lasts_s / SECONDS_A_MINUTE
 
 
-def _reserve(load: Fraction, growth: Fraction, said: Reliability, service: Service, pool: NodePool) -> Reserve:
-    surge = said.rollout.surge if said.rollout else str(service.rollout.surge)
+def _reserve(load: Fraction, growth: Fraction, said: Reliability, request: Request) -> Reserve:
+    surge = said.rollout.surge if said.rollout else str(request.service.rollout.surge)
     if said.headroom_pct is not None:
         return reserves.headroom(load, Fraction(said.headroom_pct), surge)
-    return reserves.sets(load, replace(policy(said, service, pool), cold_start_growth=growth))
+    return reserves.sets(load, replace(policy(said, request.service, request.pool), cold_start_growth=growth))
 
 
 def policy(said: Reliability, service: Service, pool: NodePool) -> Policy:

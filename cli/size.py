@@ -11,7 +11,10 @@ from cli.options import examples, output_option, stack_option
 from cli.prices import prices
 
 if TYPE_CHECKING:
+    from capacity.memory import Memory
     from capacity.plan import Plan
+    from capacity.request import Request
+    from stacks.faults import Fault
     from stacks.requests import Requests
 
 
@@ -74,6 +77,7 @@ def plan(ctx: click.Context, stack: str, names: tuple[str, ...], output: str) ->
 def _plans(requests: Requests, names: tuple[str, ...]) -> tuple[Plan, ...]:
     from capacity.plan import misfits
     from capacity.plan import plan as reckon
+    from capacity.request import Request
     from stacks.faults import InputError
 
     unknown = [name for name in names if name not in requests.workloads]
@@ -83,10 +87,29 @@ def _plans(requests: Requests, names: tuple[str, ...]) -> tuple[Plan, ...]:
     chosen = {name: workload for name, workload in requests.workloads.items() if not names or name in names}
     platform = requests.platform
     sized = [
-        (name, workload, service := platform.services[workload.service], platform.node_pools[service.node_pool])
+        Request(name, workload, service := platform.services[workload.service], platform.node_pools[service.node_pool])
         for name, workload in chosen.items()
     ]
-    wrong = [misfit for request in sized for misfit in misfits(*request)]
-    if wrong:
-        raise InputError(requests.fault(one.path, one.got, one.expected, one.fix) for one in wrong)
-    return tuple(reckon(*request) for request in sized)
+    faults = [requests.fault(one.path, one.got, one.expected, one.fix) for request in sized for one in misfits(request)]
+    memories = [_memory(requests, request, faults) for request in sized]
+    if faults:
+        raise InputError(faults)
+    return tuple(reckon(request, memory) for request, memory in zip(sized, memories, strict=True))
+
+
+def _memory(requests: Requests, request: Request, faults: list[Fault]) -> tuple[Memory, ...]:
+    """Of the candidates whose size is known; what is wrong with a config.json goes to `faults`."""
+    from capacity.config_values import ConfigError
+    from capacity.memory import memory
+    from stacks.faults import Fault
+
+    found = []
+    for index, candidate in enumerate(request.workload.models.candidates or ()):
+        files = requests.models[request.name, index]
+        try:
+            one = memory(candidate, files, request)
+        except ConfigError as error:
+            faults.append(Fault(files.config_file, 0, error.key, error.got, error.expected, error.fix))
+        else:
+            found += [one] if one else []
+    return tuple(found)

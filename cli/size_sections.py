@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from fractions import Fraction
 
 from capacity.allowed import open_questions, remarks
 from capacity.offered import DIMENSIONS, Dimension
 from capacity.plan import Plan
-from capacity.replicas import Exact, decimal_text
+from capacity.replicas import decimal_text
 from capacity.reserve import Part
+from cli.size_memory import memory_sections
+from cli.size_section import Section, span
 from stacks.workload_class import FROM_PEOPLE, WAYS, WorkloadClass
 
 UNITS: dict[Dimension, str] = {
@@ -19,22 +19,6 @@ UNITS: dict[Dimension, str] = {
     "prefill_tokens_per_s": "prefill tokens/s",
     "output_tokens_per_s": "output tokens/s",
 }
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading, rows below columns, and lines below those."""
-
-    title: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    lines: tuple[str, ...] = ()
-
-
-def span(fewest: Exact, most: Exact) -> str:
-    """`7`, or `7 to 21` where something was assumed; the lower number first."""
-    low, high = sorted((Fraction(fewest), Fraction(most)))
-    return decimal_text(low) if low == high else f"{decimal_text(low)} to {decimal_text(high)}"
 
 
 def headlines(plan: Plan) -> Iterator[str]:
@@ -59,6 +43,7 @@ def sections(plan: Plan) -> Iterator[Section]:
     yield _capacity(plan)
     yield _reserve(plan)
     yield _replicas(plan)
+    yield from memory_sections(plan)
     if plan.assumptions:
         rows = tuple((one.field, span(one.fewest, one.most), one.why) for one in plan.assumptions)
         yield Section("Assumptions", ("field", "assumed", "why"), rows)

@@ -11,6 +11,7 @@ import click
 from capacity.allowed import open_questions, remarks
 from capacity.plan import End, Plan
 from cli.output import table
+from cli.size_memory import memory_data
 from cli.size_sections import headlines, sections
 
 Number = int | float
@@ -88,6 +89,7 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
         },
         "fewest": _end_data(plan.fewest),
         "most": _end_data(plan.most),
+        "memory": [memory_data(one) for one in plan.memory],
         "assumptions": [
             {"field": one.field, "fewest": _number(one.fewest), "most": _number(one.most), "why": one.why}
             for one in plan.assumptions

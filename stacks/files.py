@@ -13,7 +13,7 @@ class Unreadable(Exception):  # noqa: N818 - it names the state
     """What the file is instead of a readable one."""
 
 
-def text_of(path: Path) -> str:
+def text_of(path: Path, most: int = MAX_BYTES) -> str:
     """The file's text, with the line ends of Unix.
 
     Raises:
@@ -25,11 +25,11 @@ def text_of(path: Path) -> str:
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
             raise Unreadable("no regular file")
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(most + 1)
     except OSError as error:
         raise Unreadable(str(error.strerror).lower()) from None
-    if len(data) > MAX_BYTES:
-        raise Unreadable(f"more than {MAX_BYTES // 2**20} MiB")
+    if len(data) > most:
+        raise Unreadable(f"more than {most // 2**20} MiB")
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit
 from stacks.loader import PLATFORM_FILE, read_platform, stack_folder
+from stacks.model_files import ModelFiles, model_files
 from stacks.reading import faults_at, read, shown
 from stacks.spec import Platform
 from stacks.workload_class import WorkloadClass
@@ -29,6 +30,8 @@ class Requests:
     platform_document: Document
     document: Document
     folder: Path
+    models: Mapping[tuple[str, int], ModelFiles]
+    """(request, place among its candidates) -> the files that candidate names."""
 
     def fault(self, place: Place, got: str, expected: str, fix: str) -> Fault:
         """A fault at `place` of the requests' file, found by a rule outside of `stacks`."""
@@ -52,7 +55,24 @@ def load_requests(stack: str, root: Path | None = None) -> Requests:
     faults = [*built.faults, *asked.faults, *faults_at(asked, wrong)]
     if built.model is None or asked.model is None or faults:
         raise InputError(faults)
-    return Requests(stack, built.model, asked.model.workloads, built.document, asked.document, folder)
+    workloads = asked.model.workloads
+    models = _model_files(folder, workloads)
+    return Requests(stack, built.model, workloads, built.document, asked.document, folder, models)
+
+
+def _model_files(folder: Path, workloads: Mapping[str, Workload]) -> dict[tuple[str, int], ModelFiles]:
+    found: dict[tuple[str, int], ModelFiles] = {}
+    faults: list[Fault] = []
+    for name, workload in workloads.items():
+        for index, candidate in enumerate(workload.models.candidates or ()):
+            named = (candidate.config, candidate.weights_index)
+            try:
+                found[name, index] = model_files(*(folder / file if file else None for file in named))
+            except InputError as error:
+                faults += error.faults
+    if faults:
+        raise InputError(faults)
+    return found
 
 
 def _classes(spec: WorkloadsSpec) -> Iterator[tuple[Place, WorkloadClass]]:

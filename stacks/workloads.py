@@ -52,7 +52,19 @@ class Candidate(Spec):
     weights_index: Text | None = Field(
         None, description="its model.safetensors.index.json, relative to the stack's folder: the exact weights' bytes"
     )
+    parameters_b: Positive | None = Field(None, description="billions of parameters, where there is no config.json")
+    weights_bits: Literal[2, 3, 4, 8, 16, 32] | None = Field(None, description="bits of each of these parameters")
     quality: Text | None = Field(None, description="result of the quality evaluation")
+
+    @model_validator(mode="after")
+    def _size_once(self) -> Candidate:
+        if (self.parameters_b is None) != (self.weights_bits is None):
+            missing = "weights_bits" if self.weights_bits is None else "parameters_b"
+            raise fault("size", (missing,), "nothing", "both parameters_b and weights_bits", "Add it.")
+        if self.parameters_b is not None and self.config is not None:
+            expected = "no parameters_b beside config"
+            raise fault("size", ("parameters_b",), self.parameters_b, expected, "Remove it: config.json has them.")
+        return self
 
 
 class Models(Spec):

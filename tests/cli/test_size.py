@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from tests.cli.sizing import KNOWN, change_service, planned, run, write_classes, write_request
-from tests.cli.stack_folder import copied_stacks, edit
+from tests.cli.stack_folder import REPOSITORY, copied_stacks, edit
 
 NO_RESERVE = {"reliability": {"headroom_pct": 0}}
+MODEL = {
+    "config.json": (REPOSITORY / "tests" / "core" / "model_configs" / "llama-3-8b.json").read_text(encoding="utf-8"),
+    "model.safetensors.index.json": '{"metadata": {"total_size": 16060522496}}',
+}
 EVIDENCE = {"evidence": "benchmarks/support-8b-l40s.md", "kind": "sandbox"}
 
 
@@ -291,7 +295,8 @@ class TestInit:
         path.write_text(f"{head}workloads:\n{body}")
         for name in ("config.json", "model.safetensors.index.json"):
             (stack / "models" / "support-8b").mkdir(parents=True, exist_ok=True)
-            (stack / "models" / "support-8b" / name).write_text("{}")
+            (stack / "models" / "support-8b" / name).write_text(MODEL[name])
+        edit(stack / "platform.yaml", "max_num_seqs: 64", "max_num_seqs: 56")  # as many as fit at the p95 it shows
         (stack / "traces").mkdir()
         (stack / "traces" / "lengths-and-times.csv").write_text("")
         plan = planned()
