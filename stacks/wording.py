@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from pydantic_core import ErrorDetails
 
 from stacks.faults import Fault
-from stacks.yaml_text import Document, dotted
+from stacks.yaml_text import Document, dotted, plain
 
 # Patterns of `stacks.spec` and `stacks.events` as a person would say them, by a piece that only they have.
 PATTERNS = {
@@ -63,7 +64,8 @@ def _in_words(item: ErrorDetails) -> tuple[str, str, str]:
         return _shown(value), said, "Correct the text."
     if kind == "literal_error":
         return _shown(value), context["expected"], "Choose one of these."
-    return _shown(value), _expected(item["msg"], context), "Correct it."
+    is_quoted = isinstance(value, str) and type(plain(value)) in _UNQUOTED.get(kind, ())
+    return _shown(value), _expected(item["msg"], context), "Drop the quotes." if is_quoted else "Correct it."
 
 
 def _shown(value: Any) -> str:
@@ -74,11 +76,15 @@ def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
+# pydantic's kinds of error about a text, and what the text would have to be without its quotes.
+_UNQUOTED: dict[str, tuple[type, ...]] = {"int_type": (int,), "is_instance_of": (int, Decimal), "bool_type": (bool,)}
+
 # Beginnings of pydantic's messages, after "Input should be ", that a person would put otherwise.
 _OTHERWISE = {
     "a valid dictionary": "a mapping",
     "an instance of Decimal": "a number",
     "a valid integer": "a whole number",
+    "a valid boolean": "true or false",
     "a valid ": "a ",
     "greater than or equal to": "at least",
     "less than or equal to": "at most",

@@ -62,7 +62,7 @@ def parse(text: str, file: str) -> Document:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        raise InputError([_syntax_fault(error, file)]) from None
+        raise InputError([_syntax_fault(error, text, file)]) from None
     except RecursionError:
         fault = Fault(file, 0, "", "brackets in brackets without end", "one valid YAML document", "Mend the syntax.")
         raise InputError([fault]) from None
@@ -74,11 +74,14 @@ def parse(text: str, file: str) -> Document:
     return Document(data, lines)
 
 
-def _syntax_fault(error: yaml.YAMLError, file: str) -> Fault:
+def _syntax_fault(error: yaml.YAMLError, text: str, file: str) -> Fault:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
     line = mark.line + 1 if mark else 0
-    return Fault(file, line, "", problem, "one valid YAML document", "Mend the syntax; the file may be cut short.")
+    # Only where something was still to come: a slip in the middle is no sign of it.
+    is_at_end = mark is not None and mark.index >= len(text.rstrip())
+    fix = "Mend the syntax; the file may be cut short." if is_at_end else "Mend the syntax."
+    return Fault(file, line, "", problem, "one valid YAML document", fix)
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,11 @@ def _mapping(node: yaml.Node, path: Path, walk: _Walk) -> dict[Hashable, Any]:
 
 def _scalar(node: yaml.ScalarNode) -> Any:
     text: str = node.value
-    if node.style is not None:  # quoted or block: text, as written
-        return text
+    return plain(text) if node.style is None else text  # quoted or block: text, as written
+
+
+def plain(text: str) -> str | int | Decimal | bool | None:
+    """What `text` is where it stands without quotes."""
     if _NULL.match(text):
         return None
     if _BOOL.match(text):

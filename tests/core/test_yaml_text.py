@@ -73,6 +73,33 @@ def test_refused_without_a_traceback(text: str) -> None:
     assert all(str(fault).startswith("f:") and fault.fix for fault in raised.value.faults)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_cut"),
+    [
+        ("a: [", True),
+        ("a: {b: 1, c\n", True),
+        ("a: 'x", True),
+        ('a: "x\nb: 1\n\n', True),
+        ("events:\n  - name: a\n    st", True),
+        ("k: v\nx\n", True),
+        ("a: ]\nb: 1\n", False),
+        ("a: b: c\n", False),
+        ("a:\n\tb", False),
+        ("a: 'it's'\nb: 2\n", False),
+        ("a: 1\n b: 2\n", False),
+        ("a: 1\nb: [1\nc: 2\n", False),
+        ("a: 1\n---\nb: 1\n", False),
+        ("a: *nowhere", False),
+    ],
+)
+def test_a_file_is_cut_short_only_where_the_parser_stopped_at_its_end(text: str, is_cut: bool) -> None:
+    with pytest.raises(InputError) as raised:
+        parse(text, "f")
+    (fault,) = raised.value.faults
+    assert ("cut short" in fault.fix) == is_cut
+    assert fault.fix.startswith("Mend the syntax")
+
+
 def test_aliases_that_nest_deeper_than_the_parser_are_refused() -> None:
     lines, inner = [], "1"
     for name in "abcdefgh":
