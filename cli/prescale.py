@@ -78,10 +78,11 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
 
 
 @prescale.command(
+    short_help="Make the floor true: raise for events, let go after.",
     epilog=examples(
         "warmline prescale sync -s prod",
         "warmline prescale sync -s prod --dry-run --at '2027-10-29 19:30'",
-    )
+    ),
 )
 @stack_option
 @click.option("--dry-run", is_flag=True, help="Show the patches and change nothing.")
@@ -125,10 +126,11 @@ def sync(ctx: click.Context, stack: str, dry_run: bool, at: str | None, output: 
 
 
 @prescale.command(
+    short_help="Say whether it is warm, what is missing, and by when.",
     epilog=examples(
         "warmline prescale status -s prod",
         "warmline prescale status -s prod --at '2027-10-29 20:00' -o json",
-    )
+    ),
 )
 @stack_option
 @at_option

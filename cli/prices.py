@@ -26,11 +26,12 @@ def _region_name(_ctx: click.Context, _param: click.Parameter, value: str | None
 
 
 @click.command(
+    short_help="What a stack's nodes cost an hour, by source and day.",
     epilog=examples(
         "warmline size prices -s prod",
         "warmline size prices -s prod --refresh",
         "warmline size prices -s prod --region eu-west-1 --all --refresh --write",
-    )
+    ),
 )
 @stack_option
 @click.option(

@@ -28,7 +28,10 @@ def sandbox() -> None:
     """
 
 
-@sandbox.command(epilog=examples("warmline sandbox up", "warmline sandbox up -s local"))
+@sandbox.command(
+    short_help="Start it; builds what is missing first.",
+    epilog=examples("warmline sandbox up", "warmline sandbox up -s local"),
+)
 @click.option(
     "-s",
     "--stack",
@@ -53,7 +56,7 @@ def up(stack: str) -> None:
     _say('next: eval "$(warmline sandbox env)"')
 
 
-@sandbox.command(epilog=examples("warmline sandbox down"))
+@sandbox.command(short_help="Stop what it started, and delete its cluster.", epilog=examples("warmline sandbox down"))
 def down() -> None:
     """Stop what it started, and only that; delete its cluster and its secrets."""
     from sandbox.lifecycle import down as stop
@@ -83,7 +86,7 @@ def status(ctx: click.Context, output: str) -> None:
         ctx.exit(FINDING)
 
 
-@sandbox.command(epilog=examples('eval "$(warmline sandbox env)"'))
+@sandbox.command(short_help="Print what a shell needs to use it.", epilog=examples('eval "$(warmline sandbox env)"'))
 def env() -> None:
     """Print what a shell needs to use it: kubectl, pulumi and warmline then mean the sandbox."""
     from sandbox.for_stack import environment
@@ -95,7 +98,10 @@ def env() -> None:
     click.echo(f'export PATH={shlex.quote(str(bin_directory()))}{os.pathsep}"$PATH"')
 
 
-@sandbox.command(epilog=examples("warmline sandbox demo", "warmline sandbox demo --out /tmp/demo"))
+@sandbox.command(
+    short_help="Play the sale of stack local, and judge it.",
+    epilog=examples("warmline sandbox demo", "warmline sandbox demo --out /tmp/demo"),
+)
 @click.option("--out", type=click.Path(file_okay=False), default="out", show_default=True, help="Folder of the report.")
 @click.option("--time-scale", type=click.IntRange(1, 60), default=20, show_default=True, help="Divides all durations.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the load's arrivals.")
@@ -112,7 +118,9 @@ def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
 
 
 @sandbox.command(
-    "bench-event", epilog=examples("warmline sandbox bench-event", "warmline sandbox bench-event --time-scale 1")
+    "bench-event",
+    short_help="Play the sale three ways: reactive, KEDA cron, Warmline.",
+    epilog=examples("warmline sandbox bench-event", "warmline sandbox bench-event --time-scale 1"),
 )
 @click.option("--time-scale", type=click.IntRange(1, 60), default=20, show_default=True, help="Divides all durations.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the load's arrivals.")

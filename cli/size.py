@@ -30,7 +30,7 @@ def size() -> None:
 size.add_command(prices)
 
 
-@size.command(epilog=examples("warmline size init -s prod"))
+@size.command(short_help="Write a workloads.yaml to fill in.", epilog=examples("warmline size init -s prod"))
 @stack_option
 def init(stack: str) -> None:
     """Write a workloads.yaml to fill in, with one request for each service. Overwrites nothing."""
@@ -40,11 +40,12 @@ def init(stack: str) -> None:
 
 
 @size.command(
+    short_help="Reckon the replicas of every request of a stack.",
     epilog=examples(
         "warmline size plan -s prod",
         "warmline size plan -s prod --workload support-bot -o json",
         'warmline size plan -s prod -o markdown >> "$GITHUB_STEP_SUMMARY"',
-    )
+    ),
 )
 @stack_option
 @click.option("--workload", "names", multiple=True, metavar="NAME", help="Only this request; may be repeated.")

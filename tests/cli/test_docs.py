@@ -6,6 +6,7 @@ import re
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from cli.main import warmline
 from docs.generate import REFERENCE, pages
@@ -34,6 +35,23 @@ def test_every_command_has_help_and_an_example(path: str) -> None:
     command = commands(warmline, "warmline")[path]
     assert command.help
     assert "Example:" in (command.epilog or ""), f"{path} has no example"
+
+
+GROUPS = sorted(path for path, command in commands(warmline, "warmline").items() if isinstance(command, click.Group))
+
+
+@pytest.mark.parametrize("path", GROUPS)
+def test_the_list_of_commands_is_read_whole_on_80_columns(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    group = commands(warmline, "warmline")[path]
+    assert isinstance(group, click.Group)
+    text = CliRunner().invoke(warmline, [*path.split()[1:], "--help"]).stdout
+    lines = text.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in lines] == group.list_commands(click.Context(group)), "one line for each"
+    for line in lines:
+        assert len(line) <= 80
+        assert line.endswith("."), "cut, or no sentence"
+        assert not line.endswith("..."), line
 
 
 def test_every_command_the_documents_show_exists_with_its_options() -> None:
