@@ -19,6 +19,7 @@ from capacity.derived import in_flight
 from capacity.goodput import Goodput, Spread, goodput, spreads
 from capacity.knee import Knee, knee
 from capacity.objective import Objective
+from capacity.shown import shown
 from capacity.sweep import Point, Sweep, exact
 from capacity.worth import mixed_configurations, mixed_work
 
@@ -102,7 +103,7 @@ def _capacity(curve: Curve, bend: Knee | None, kept: Goodput | None) -> ReplicaC
     of_the_knee = OF_THE_KNEE * (bend.load if bend else kept.load)
     target = min(kept.load, of_the_knee)
     whose = "the knee" if bend else "the highest load that keeps the objective, for want of a knee"
-    share = f"{float(100 * OF_THE_KNEE):g} % of {whose} ({float(bend.load if bend else kept.load):.4g} {unit})"
+    share = f"{shown(100 * OF_THE_KNEE)} % of {whose} ({shown(bend.load if bend else kept.load)} {unit})"
     why = share if target == of_the_knee else f"the objective, which holds no higher; it is less than {share}"
     return ReplicaCapacity(curve.axis, at_load(curve, kept.load), at_load(curve, target), why)
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from capacity.derived import KEPT_UP, answer_s, in_flight, is_closed_loop, load_rps, sent, sent_at_least_rps
 from capacity.objective import Objective
+from capacity.shown import shown
 from capacity.sweep import Point, Sweep, exact
 
 RulesOut = Literal["nothing", "load", "point"]
@@ -54,9 +55,9 @@ def remarks(point: Point, objective: Objective | None = None) -> tuple[Remark, .
 
 
 def _arrivals(point: Point, _objective: Objective | None) -> Iterator[Remark]:
-    limit = _number(point.concurrency_limit)
     if is_closed_loop(point):
-        held = f"{limit} requests were held in flight" if limit else "requests were held in flight"
+        limit = point.concurrency_limit
+        held = "requests were held in flight" if limit is None else f"{shown(limit)} requests were held in flight"
         text = f"closed loop: {held}, each sent after another's end, so that a slow server was sent less"
         yield Remark("closed-loop", text, "load")
     elif point.arrivals == "burst":
@@ -70,17 +71,17 @@ def _kept_up(point: Point, _objective: Objective | None) -> Iterator[Remark]:
         return
     asked, held, limit = exact(point.requested_rps), in_flight(point), point.concurrency_limit
     at_the_limit = limit is not None and held is not None and held.value >= (1 - TENTH) * exact(limit)
-    full = f"; {_number(held.value)} in flight by Little's law, of at most {_number(limit)}" if held and limit else ""
+    full = f"; {shown(held.value)} in flight by Little's law, of at most {shown(limit)}" if held and limit else ""
     least = sent_at_least_rps(point)
     if point.achieved_rps is not None:
         if exact(point.achieved_rps) < KEPT_UP * asked:
-            text = f"the client sent {_number(point.achieved_rps)} of the {_number(asked)} requests/s asked{full}"
+            text = f"the client sent {shown(point.achieved_rps)} of the {shown(asked)} requests/s asked{full}"
             yield Remark("not-kept-up", f"{text}: a closed loop", "load")
     elif at_the_limit:
         yield Remark("not-kept-up", f"the client was at its limit{full}: a closed loop", "load")
     elif load_rps(point) != asked:
-        text = f"the file does not say how fast the {_number(asked)} requests/s were really sent"
-        known = f"; counted as {_number(least.value)}, over the whole run" if least else ""
+        text = f"the file does not say how fast the {shown(asked)} requests/s were really sent"
+        known = f"; counted as {shown(least.value)}, over the whole run" if least else ""
         yield Remark("sending-unknown", text + known, "nothing" if least else "load")
 
 
@@ -92,7 +93,7 @@ def _client_queue(point: Point, objective: Objective | None) -> Iterator[Remark]
     limits = [limit.limit_s for limit in objective.limits if limit.latency == "ttft"] if objective else []
     beside = min([*limits, *([answer.value] if answer else [])], default=None)
     if beside is not None and exact(waited.mean_s) > TENTH * beside:
-        text = f"requests waited {_number(waited.mean_s)} s in the client on average, which the latencies leave out"
+        text = f"requests waited {shown(waited.mean_s)} s in the client on average, which the latencies leave out"
         yield Remark("client-queue", text, "load")
 
 
@@ -115,13 +116,13 @@ def _sample(point: Point, objective: Objective | None) -> Iterator[Remark]:
     if objective is None or not point.completed:
         return
     beyond = 1 - objective.strictest
-    asked = f"p{_number(objective.strictest * 100)}"
+    asked = f"p{shown(objective.strictest * 100)}"
     if point.completed * beyond < OBSERVED_BEYOND:
-        needed = f"{_number(OBSERVED_BEYOND / beyond)} are needed" if beyond else "no number is enough"
+        needed = f"{shown(OBSERVED_BEYOND / beyond)} are needed" if beyond else "no number is enough"
         yield Remark("few-requests", f"{point.completed} requests answered; for {asked} {needed}")
     wave = point.concurrency_limit if is_closed_loop(point) else point.completed if point.arrivals == "burst" else None
     if wave is not None and exact(wave) > beyond * point.completed:
-        text = f"the first {_number(wave)} requests came together, of {point.completed}: {asked} of TTFT is their wait"
+        text = f"the first {shown(wave)} requests came together, of {point.completed}: {asked} of TTFT is their wait"
         yield Remark("first-wave", text)
 
 
@@ -130,7 +131,7 @@ def _short(point: Point, _objective: Objective | None) -> Iterator[Remark]:
     answer = answer_s(point)
     if answer is None or point.duration_s is None or exact(point.duration_s) * TENTH >= answer.value:
         return
-    text = f"the run took {_number(point.duration_s)} s, less than ten answers of {_number(answer.value)} s"
+    text = f"the run took {shown(point.duration_s)} s, less than ten answers of {shown(answer.value)} s"
     yield Remark("short", text)
 
 
@@ -144,7 +145,7 @@ def _little(point: Point, _objective: Objective | None) -> Iterator[Remark]:
         return
     reckoned = exact(point.throughput_rps) * answer.value
     if abs(reckoned - exact(held)) > TENTH * exact(held):
-        text = f"throughput x mean answer is {_number(reckoned)} in flight, but {_number(held)} were"
+        text = f"throughput x mean answer is {shown(reckoned)} in flight, but {shown(held)} were"
         yield Remark("little", text)
 
 
@@ -178,9 +179,5 @@ def mixed_work(sweep: Sweep) -> tuple[str, ...]:
     for field, what in (("input_tokens_mean", "prompts"), ("output_tokens_mean", "answers")):
         means = [mean for point in sweep.points if (mean := getattr(point, field)) is not None]
         if means and exact(min(means)) < (1 - TENTH) * exact(max(means)):
-            said.append(f"{what} of {_number(min(means))} to {_number(max(means))} tokens on average")
+            said.append(f"{what} of {shown(min(means))} to {shown(max(means))} tokens on average")
     return tuple(said)
-
-
-def _number(value: float | Fraction | None) -> str:
-    return "" if value is None else f"{float(value):.4g}"

@@ -10,19 +10,27 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def stack_option(command: F) -> F:
-    """`-s/--stack`, as Pulumi has it."""
-    option = click.option(
+def _stack(*, required: bool) -> Callable[[F], F]:
+    return click.option(
         "-s",
         "--stack",
         envvar="WARMLINE_STACK",
-        required=True,
+        required=required,
         metavar="STACK",
         show_envvar=True,
         help="The environment: a folder below stacks/.",
         shell_complete=complete_stacks,
     )
-    return option(command)
+
+
+def stack_option(command: F) -> F:
+    """`-s/--stack`, as Pulumi has it."""
+    return _stack(required=True)(command)
+
+
+def optional_stack_option(command: F) -> F:
+    """`-s/--stack` of a command that also does without."""
+    return _stack(required=False)(command)
 
 
 def output_option(*formats: str) -> Callable[[F], F]:

@@ -113,7 +113,8 @@ def test_no_circle_is_allowed_in_the_sandbox() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["cli.main", "cli.preview", "cli.review", "cli.schema", "cli.prescale", "cli.sandbox", "cli.size"]
+    "module",
+    ["cli.main", "cli.bench", "cli.preview", "cli.review", "cli.schema", "cli.prescale", "cli.sandbox", "cli.size"],
 )
 def test_a_door_imports_nothing_slow(module: str) -> None:
     """Cron runs the command line every few minutes; what a command needs it imports when it is called."""

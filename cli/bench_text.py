@@ -1,0 +1,198 @@
+"""What `warmline bench read` prints: lines for people. Nothing here decides anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from capacity.curve import Judged, Step
+from capacity.derived import in_flight
+from capacity.goodput import Goodput, Spread
+from capacity.knee import Knee
+from capacity.objective import Attainment, Objective, Verdict
+from capacity.operating import OF_THE_KNEE_RANGE, OperatingPoint, Reading, ReplicaCapacity
+from capacity.shown import shown
+from capacity.sweep import Latency, Point
+from cli.bench_picture import NAMES, SETTING, UNITS, is_evidence
+
+COLUMNS = (
+    "asked",
+    "sent/s",
+    "done/s",
+    "in flight",
+    "TTFT ms, p50/95/99",
+    "TPOT ms, p50/95/99",
+    "tokens/s out",
+    "kept it",
+    "verdict",
+    "file",
+)
+_UNKNOWN = "-"
+_VERDICTS: dict[Verdict, str] = {"holds": "holds", "fails": "fails", "unknown": "cannot be told"}
+
+
+def rows(reading: Reading) -> list[list[str]]:
+    """One row for each point; what its file does not say is a dash."""
+    return [_row(run, reading) for run in reading.runs]
+
+
+def _row(run: Judged, reading: Reading) -> list[str]:
+    point, held = run.point, in_flight(run.point)
+    return [
+        _asked(point),
+        _number(point.achieved_rps),
+        _number(point.throughput_rps),
+        shown(held.value) if held else _UNKNOWN,
+        _ladder(point.ttft),
+        _ladder(point.tpot),
+        _number(point.output_tokens_per_s),
+        _share(run.attainment) if run.attainment else _UNKNOWN,
+        _verdict(run, reading),
+        place(run, reading),
+    ]
+
+
+def place(run: Judged, reading: Reading) -> str:
+    """Where the run was read, as seen from the sweep's folder."""
+    return str(run.point.origin).removeprefix(f"{reading.sweep.name}/")
+
+
+def _number(value: float | None) -> str:
+    return _UNKNOWN if value is None else shown(value)
+
+
+def _asked(point: Point) -> str:
+    """What the client was told: a rate, or how many to hold."""
+    if point.requested_rps is not None:
+        return f"{shown(point.requested_rps)}/s"
+    if point.concurrency_limit is not None:
+        return f"{shown(point.concurrency_limit)} held"
+    return {"burst": "all at once", "replay": "a trace"}.get(point.arrivals or "", _UNKNOWN)
+
+
+def _ladder(latency: Latency | None) -> str:
+    if latency is None:
+        return _UNKNOWN
+    values = [latency.percentiles_s.get(percentile) for percentile in (50.0, 95.0, 99.0)]
+    return " / ".join(_UNKNOWN if value is None else shown(1000 * value) for value in values)
+
+
+def _share(attainment: Attainment) -> str:
+    low, high = 100 * attainment.share.low, 100 * attainment.share.high
+    return f"{shown(low)} %" if low == high else f"{shown(low)} to {shown(high)} %"
+
+
+def _verdict(run: Judged, reading: Reading) -> str:
+    if is_evidence(run, reading):
+        return _VERDICTS[run.attainment.verdict] if run.attainment else "evidence"
+    why = ", ".join(remark.code for remark in run.remarks if remark.rules_out != "nothing")
+    return f"no {SETTING[reading.curve.axis]} evidence: {why or 'of the other kind'}"
+
+
+def remark_lines(reading: Reading) -> list[str]:
+    """One line for each remark, with the file that it is about."""
+    lines = [f"! refused: {line}" for line in reading.refused]
+    lines += [f"! {line}" for line in reading.remarks]
+    lines += [
+        f"! {place(run, reading)}: {'; '.join(remark.text for remark in run.remarks)}"
+        for run in reading.runs
+        if run.remarks
+    ]
+    return lines
+
+
+def promise(objective: Objective | None) -> str:
+    """The objective in one sentence."""
+    if objective is None:
+        return "No objective was given: no goodput and no target (--ttft-p95-ms, or -s STACK --service NAME)."
+    limits = ", ".join(f"{NAMES[each.latency]} p95 <= {shown(1000 * each.limit_s)} ms" for each in objective.limits)
+    return f"Objective: {limits}; of all requests sent, {shown(objective.attainment_pct)} % keep all of it at once."
+
+
+def conclusions(reading: Reading) -> Iterator[str]:
+    """Knee, goodput, spread, and the replica's number."""
+    unit = UNITS[reading.curve.axis]
+    if not reading.curve.steps:
+        yield "Nothing is concluded: no point is evidence."
+        return
+    yield _last(reading.curve.steps[-1], reading)
+    if reading.curve.axis == "in_flight":
+        yield "Closed loops only: they tell what a replica may have in flight, not the rate that it sustains."
+    yield _knee(reading.knee, unit)
+    for spread in reading.spreads:
+        yield _spread(spread, unit)
+    if reading.goodput:
+        yield from _goodput(reading.goodput, unit)
+    if reading.capacity:
+        yield from _capacity(reading.capacity, reading)
+
+
+def _last(step: Step, reading: Reading) -> str:
+    files = ", ".join(place(run, reading) for run in step.runs)
+    setting, unit = SETTING[reading.curve.axis], UNITS[reading.curve.axis]
+    return f"Last {setting} point: {shown(step.load)} {unit} ({files})"
+
+
+def _knee(knee: Knee | None, unit: str) -> str:
+    if knee is None:
+        return "Knee: cannot be told; it takes two loads with a response time"
+    of = {"ttft": "time to first token", "e2e": "time to the end of an answer"}[knee.response]
+    why = f"the greatest load for each second of {of}"
+    if knee.is_at_or_above:
+        below = f", below the {shown(knee.below)} that the client could send" if knee.below else ""
+        return f"Knee: at or above {shown(knee.load)} {unit}{below} ({why}, still rising at the last point)"
+    if knee.is_at_or_below:
+        return f"Knee: at or below {shown(knee.load)} {unit} ({why}, falling from the first point on)"
+    return f"Knee: {shown(knee.load)} {unit}, between {shown(knee.above)} and {shown(knee.below)} ({why})"
+
+
+def _spread(spread: Spread, unit: str) -> str:
+    ranges = [
+        f"{NAMES[name]} p95 {shown(1000 * least)} to {shown(1000 * greatest)} ms"
+        for name, (least, greatest) in spread.p95_s.items()
+    ]
+    held = f"{spread.held} of them shown to hold"
+    return f"Repeats at {shown(spread.load)} {unit}: {spread.runs} runs, {', '.join([*ranges, held])}"
+
+
+def _goodput(goodput: Goodput, unit: str) -> Iterator[str]:
+    if goodput.load is None:
+        fails = f"; it fails at {shown(goodput.fails_at)} {unit}" if goodput.fails_at is not None else ""
+        yield f"Goodput: none; no load is shown to keep the objective{fails}"
+    elif goodput.fails_at is None:
+        yield f"Goodput: at least {shown(goodput.load)} {unit}; nothing measured above it is shown to fail"
+    else:
+        crossing = goodput.crossing
+        between = f"; a straight line crosses at {shown(crossing)}, which was not measured" if crossing else ""
+        yield f"Goodput: {shown(goodput.load)} {unit}; it fails at {shown(goodput.fails_at)}{between}"
+    if goodput.again:
+        yield f"  ! it holds again at {_loads(goodput.again)}, above a load that fails: not counted, measure again"
+    if goodput.unknown:
+        yield (
+            f"  ! it cannot be told at {_loads(goodput.unknown)}: save single requests (vLLM --save-detailed), or "
+            "percentiles nearer to the share (p99.9)"
+        )
+
+
+def _loads(loads: Iterable[Fraction]) -> str:
+    return ", ".join(map(shown, loads))
+
+
+def _capacity(capacity: ReplicaCapacity, reading: Reading) -> Iterator[str]:
+    yield f"Sustainable per replica: {_operating(capacity.sustainable)}"
+    yield f"Target per replica: {_operating(capacity.target)}"
+    between = " and ".join(dict.fromkeys(place(run, reading) for run in capacity.target.evidence))
+    how = "on a straight line between" if capacity.target.is_interpolated else "measured in"
+    yield f"  because: {capacity.why}; {how} {between}"
+    if reading.knee:
+        least, most = (shown(share * reading.knee.load) for share in OF_THE_KNEE_RANGE)
+        yield f"  70 to 80 % of the knee: {least} to {most} {UNITS[capacity.axis]}"
+
+
+def _operating(point: OperatingPoint) -> str:
+    amounts = (
+        (point.rps, "requests/s"),
+        (point.in_flight, "in flight"),
+        (point.output_tokens_per_s, "output tokens/s"),
+    )
+    return ", ".join(f"{shown(value)} {unit}" for value, unit in amounts if value is not None)

@@ -1,0 +1,238 @@
+"""`warmline bench`: evidence in, one replica's number out, and every number traceable to its file."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import warmline
+from tests.evidence.made import vllm_serve, write
+
+SWEEP = Path(__file__).parents[1] / "evidence" / "files" / "inference_perf_sweep"
+LIMITS = ("--ttft-p95-ms", "600", "--tpot-p95-ms", "20")
+
+
+def bench(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(warmline, ["bench", *map(str, arguments)], env={"WARMLINE_STACK": None})
+
+
+def data(*arguments: str | Path, exit_code: int = 0) -> dict[str, Any]:
+    result = bench("read", *arguments, "-o", "json")
+    assert result.exit_code == exit_code, result.output
+    read: dict[str, Any] = json.loads(result.stdout)
+    return read
+
+
+def test_the_last_open_loop_stage_and_why_the_others_are_none() -> None:
+    result = bench("read", SWEEP, *LIMITS)
+    assert result.exit_code == 0, result.output
+    assert "Last open-loop point: 92.19 requests/s (stage_3_lifecycle_metrics.json)" in result.stdout
+    assert "Knee: at or above 92.19 requests/s, below the 106.5 that the client could send" in result.stdout
+    for stage, asked, achieved, waited in (
+        (4, "122.6", "106.5", "3.556"),
+        (5, "153", "105.6", "12.3"),
+        (6, "183.4", "106.5", "19.92"),
+    ):
+        (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"! stage_{stage}_")]
+        assert f"the client sent {achieved} of the {asked} requests/s asked" in line
+        assert "of at most 440" in line
+        assert f"requests waited {waited} s in the client" in line
+        (row,) = [line for line in result.stdout.splitlines() if line.startswith(f"{asked}/s")]
+        assert "no open-loop evidence: not-kept-up, client-queue" in row
+
+
+def test_the_numbers_of_that_sweep() -> None:
+    (sweep,) = data(SWEEP, *LIMITS)["sweeps"]
+    assert [point["is_evidence"] for point in sweep["points"]] == [True] * 4 + [False] * 3
+    assert sweep["last_evidence"] == 92.19
+    assert sweep["knee"]["load"] == 92.19
+    assert sweep["knee"]["is_at_or_above"]
+    assert 92.19 < sweep["knee"]["below"] < 107
+    assert sweep["goodput"] == {
+        "load": 92.19,
+        "fails_at": None,
+        "interpolated_crossing": None,
+        "unknown": [],
+        "holds_again_not_counted": [],
+    }
+    sustainable, target = sweep["capacity"]["sustainable"], sweep["capacity"]["target"]
+    assert sustainable["in_flight"] == pytest.approx(91.35730480202015 * 1.0212724370473967)
+    assert target["rps"] == 69.1425
+    assert target["is_interpolated"]
+    assert [Path(file).name for file in target["evidence"]] == [
+        f"stage_{stage}_lifecycle_metrics.json" for stage in (2, 3)
+    ]
+
+
+def value_at(document: Any, key: str) -> Any:
+    """What is at a dotted path whose parts may have dots of their own (`p99.9`)."""
+    if not key:
+        return document
+    parts = key.split(".")
+    for size in range(1, len(parts) + 1):
+        name = ".".join(parts[:size])
+        if isinstance(document, dict) and name in document:
+            return value_at(document[name], ".".join(parts[size:]))
+    return None
+
+
+def test_every_number_is_at_the_key_it_names() -> None:
+    (sweep,) = data(SWEEP, *LIMITS)["sweeps"]
+    followed = 0
+    for point in sweep["points"]:
+        document = json.loads(Path(point["file"]).read_text(encoding="utf-8"))
+        for name, figure in point["figures"].items():
+            there = value_at(document, figure["key"]) if figure["key"] else None
+            if there is not None:
+                assert figure["value"] == there, name
+                followed += 1
+    assert followed > 7 * 40
+
+
+def test_a_tighter_limit_is_crossed_between_two_stages() -> None:
+    result = bench("read", SWEEP, "--ttft-p95-ms", "100", "--tpot-p95-ms", "8")
+    assert "Goodput: 61.79 requests/s; it fails at 92.19; a straight line crosses at " in result.stdout
+    (sweep,) = data(SWEEP, "--ttft-p95-ms", "100", "--tpot-p95-ms", "8")["sweeps"]
+    assert sweep["capacity"]["target"]["rps"] == pytest.approx(61.78971176888304)
+    assert 61.8 < sweep["goodput"]["interpolated_crossing"] < 92.19
+
+
+def test_the_objective_of_a_service() -> None:
+    by_service = data(SWEEP, "-s", "local", "--service", "support-bot")
+    assert by_service["objective"] == {"ttft_p95_s": 0.6, "tpot_p95_s": 0.02, "attainment_pct": 99}
+    assert by_service == data(SWEEP, *LIMITS, "--attainment-pct", "99")
+
+
+def test_without_an_objective_there_is_a_knee_and_no_target() -> None:
+    result = bench("read", SWEEP)
+    assert "No objective was given" in result.stdout
+    assert "Knee: at or above 92.19" in result.stdout
+    assert "Target" not in result.stdout
+
+
+def test_strict_makes_remarks_findings() -> None:
+    assert bench("read", SWEEP, *LIMITS, "--strict").exit_code == 1
+    assert bench("read", SWEEP / "stage_3_lifecycle_metrics.json", *LIMITS, "--strict").exit_code == 0
+
+
+def test_what_is_refused_is_named_and_the_rest_read(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", vllm_serve())
+    (tmp_path / "b.json").write_text('{"request_rate": 10, "dura', encoding="utf-8")
+    result = bench("read", tmp_path, *LIMITS)
+    assert result.exit_code == 1
+    assert f"{tmp_path / 'b.json'}: refused, " in result.stderr
+    assert "Last open-loop point: 10 requests/s (a.json)" in result.stdout
+    read = data(tmp_path, *LIMITS, exit_code=1)
+    assert [Path(one["file"]).name for one in read["refused"]] == ["b.json"]
+
+
+def test_no_evidence_at_all_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.json").write_text("{}", encoding="utf-8")
+    for path in (tmp_path / "empty", tmp_path / "notes.json"):
+        for command in ("read", "plot"):
+            result = bench(command, path, *LIMITS)
+            assert result.exit_code == 2, result.output
+            assert result.stdout == ""
+            assert f"{path}: got " in result.stderr
+            assert "Traceback" not in result.output
+
+
+BAD: dict[str, tuple[tuple[str | Path, ...], str]] = {
+    "no such path": (("/nowhere/at/all",), "does not exist"),
+    "a limit of 0": ((SWEEP, "--ttft-p95-ms", "0"), "0 is not above 0"),
+    "a limit that is no number": ((SWEEP, "--ttft-p95-ms", "NaN"), "NaN is not above 0"),
+    "a share": ((SWEEP, *LIMITS, "--attainment-pct", "0.99"), "0.99 is not from 1 to 100"),
+    "a share of nothing": ((SWEEP, "--attainment-pct", "99"), "give one of them, too"),
+    "both": ((SWEEP, *LIMITS, "-s", "local", "--service", "support-bot"), "either limits or --service"),
+    "a service of no stack": ((SWEEP, "--service", "support-bot"), "give -s STACK"),
+    "no such service": ((SWEEP, "-s", "local", "--service", "bot"), "no service 'bot', expected one of support-bot"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_ends_with_2(name: str) -> None:
+    arguments, said = BAD[name]
+    result = bench("read", *arguments)
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+
+
+def test_mixed_serving_configurations_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", vllm_serve())
+    write(tmp_path / "b.json", vllm_serve(model_id="org/model-70b", request_rate=5.0, duration=120.0))
+    result = bench("read", tmp_path, *LIMITS)
+    assert result.exit_code == 1
+    assert "! refused: different serving configurations, model.name: org/model-70b (" in result.stdout
+    assert "Nothing is concluded" in result.stdout
+
+
+def test_a_closed_loop_sweep_tells_what_may_be_in_flight(tmp_path: Path) -> None:
+    for held, rps in ((4, 5.0), (8, 9.5), (16, 18.0), (32, 18.5)):
+        counts = {"completed": 10_000, "num_prompts": 10_003, "duration": 10_000 / rps, "request_throughput": rps}
+        loop = {"request_rate": "inf", "max_concurrency": held, "mean_e2el_ms": 1000 * held / rps}
+        write(tmp_path / f"c{held}.json", vllm_serve(**counts, **loop))
+    limits = ("--ttft-p95-ms", "600", "--tpot-p95-ms", "40")
+    printed = bench("read", tmp_path, *limits)
+    assert printed.exit_code == 0, printed.output
+    assert "Closed loops only" in printed.stdout
+    assert "Knee: 16 requests in flight, between 8 and 32" in printed.stdout
+    assert "Target per replica: 12 in flight" in printed.stdout
+    (sweep,) = data(tmp_path, *limits)["sweeps"]
+    assert sweep["capacity"]["target"]["rps"] is None
+    assert sweep["capacity"]["target"]["in_flight"] == pytest.approx(12)
+    assert all("closed-loop" in {remark["code"] for remark in point["remarks"]} for point in sweep["points"])
+
+
+def test_two_folders_are_two_sweeps(tmp_path: Path) -> None:
+    write(tmp_path / "one" / "a.json", vllm_serve())
+    write(tmp_path / "two" / "a.json", vllm_serve(request_rate=5.0, duration=120.0))
+    assert [Path(sweep["sweep"]).name for sweep in data(tmp_path)["sweeps"]] == ["one", "two"]
+
+
+def test_the_curve_in_a_terminal() -> None:
+    result = bench("plot", SWEEP, *LIMITS)
+    assert result.exit_code == 0, result.output
+    ttft, tpot = result.stdout.split("TPOT p95, ms")
+    assert "TTFT p95, ms   (── limit 600)" in ttft
+    for panel in (ttft, tpot.split("● open-loop evidence")[0]):
+        assert panel.count("●") == 4
+        assert 1 <= panel.count("○") <= 3  # three within a rps of each other
+        assert "requests/s" in panel
+    assert "│ target 69.14   │ knee at or above 92.19" in tpot
+    assert max(map(len, result.stdout.splitlines())) <= 120
+
+
+def test_the_curve_as_svg_is_the_same_each_time(tmp_path: Path) -> None:
+    out = tmp_path / "made" / "curve.svg"
+    result = bench("plot", SWEEP, *LIMITS, "--out", out)
+    assert (result.exit_code, result.stdout) == (0, f"{out}\n")
+    first = out.read_text(encoding="utf-8")
+    assert ET.fromstring(first).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - our own
+    for text in ("limit 600 ms", "knee at or above 92.19", "no evidence", "TPOT p95, ms"):
+        assert f"<!-- {text} -->" in first
+    bench("plot", SWEEP, *LIMITS, "--out", out)
+    assert out.read_text(encoding="utf-8") == first
+
+
+def test_the_curve_as_one_page_that_fetches_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "curve.html"
+    assert bench("plot", SWEEP, *LIMITS, "--out", out).exit_code == 0
+    page = out.read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "Target per replica: 69.14 requests/s" in page
+    assert "&lt;= 600 ms" in page
+    assert "<script" not in page
+    assert 'src="' not in page
+
+
+def test_another_ending_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    out = tmp_path / "curve.png"
+    result = bench("plot", SWEEP, "--out", out)
+    assert result.exit_code == 2
+    assert not out.exists()
