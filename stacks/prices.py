@@ -99,6 +99,11 @@ class PriceTable:
         """The price, None if it is unknown."""
         return self.prices.get((instance_type, term))
 
+    def usd_per_h(self, instance_type: str, term: Term = "on_demand") -> Decimal | None:
+        """Its dollars alone."""
+        price = self.price(instance_type, term)
+        return price.usd_per_h if price else None
+
 
 def own_region_file(region: str) -> Path:
     """Where a refresh writes the region's public list: beside the stacks."""
