@@ -90,7 +90,7 @@ def bench() -> None:
 @output_option("table", "json")
 @click.pass_context
 def read(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, output: str, **asked: Any) -> None:
-    """Print each point with what it is worth, then the knee, the goodput and the target.
+    """Print each point and its worth, then knee, goodput and target.
 
     The knee is where the load for each second of response is greatest: up to there waiting grows less than the load.
     Only open-loop points count, or closed ones for requests in flight where there are no others.
@@ -136,9 +136,9 @@ def read(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, output: s
 )
 @click.pass_context
 def plot(ctx: click.Context, /, paths: tuple[Path, ...], out: Path | None, **asked: Any) -> None:
-    """Draw latency over load, with limits, knee and target; points that are no evidence are hollow.
+    """Draw latency over load, with limits, knee and target.
 
-    Exits as `bench read` does.
+    Points that are no evidence are hollow. Exits as `bench read` does.
     """
     if out is not None and out.suffix not in {".svg", ".html"}:
         raise click.BadParameter(f"{out} ends neither with .svg nor with .html.", param_hint="--out")
