@@ -103,9 +103,18 @@ class TestByWhen:
         warmth = judged(pods(2), 2, seconds=-2 * HOUR, at_s=0, live=2)
         assert (warmth.floor, warmth.ready_by, warmth.late_s) == (7, at(-1500), -1500)
 
-    def test_overdue_pods_are_named(self) -> None:
-        warmth = judged(pods(6, 1, created_s=-901), seconds=-600)
-        assert warmth.notes == ("pod c0 is past its cold start of 300 s",)
+    def test_a_pod_past_its_p95_is_told_and_t0_alone_judges(self) -> None:
+        """One in twenty passes it; the margin is there for it."""
+        late = "pod c0 is later than planned: not Ready after 301 s (p95 300 s)"
+        before = judged(pods(6, 1, created_s=-901), seconds=-600)
+        assert (before.notes, before.missing, before.late_s) == ((late,), ("6 of 7 Ready",), -600)
+        after = judged(pods(6, 1, created_s=-271), seconds=30)
+        assert (after.notes, after.late_s) == ((late,), 30)
+        spare = judged(pods(7, 1, created_s=-901), seconds=-600)
+        assert (spare.notes, spare.is_warm) == ((late,), True)
+
+    def test_a_pod_at_its_p95_is_as_planned(self) -> None:
+        assert judged(pods(6, 1, created_s=-900), seconds=-600).notes == ()
 
     def test_without_an_event_no_lateness(self) -> None:
         warmth = judged(pods(1), 2, seconds=-2 * HOUR, live=2)
