@@ -11,7 +11,8 @@ At an attainment of 95 % and more the second follows from the first; below, it i
 is about gaps and not about requests, so that only its percentile is asked.
 
 A file seldom says the share outright. What it has binds the share from both sides (`Share`), and only a bound that
-settles the question is an answer: a point of which it cannot be told is never relied upon.
+settles the question is an answer: a point of which it cannot be told is never relied upon. Nor do so few requests show
+that it holds that a single one would be more than may miss it: of 99 %, fewer than 100.
 """
 
 from __future__ import annotations
@@ -102,8 +103,16 @@ def attainment(point: Point, objective: Objective) -> Attainment:
     within = {limit.latency: _within(point, limit) for limit in objective.limits}
     answered, source = _together(point, objective, within)
     share = _of_sent(point, answered)
-    verdicts = [share.reaches(objective.required), *(each.reaches(P95) for each in within.values())]
-    return Attainment(_worst(verdicts), share, source, within)
+    verdict = _worst([share.reaches(objective.required), *(each.reaches(P95) for each in within.values())])
+    if verdict == "holds" and not _are_enough(point, objective):
+        verdict = "unknown"
+    return Attainment(verdict, share, source, within)
+
+
+def _are_enough(point: Point, objective: Objective) -> bool:
+    """Whether the strictest share leaves room for at least one request that misses it, where it leaves any."""
+    may_miss = 1 - objective.strictest
+    return point.completed is None or may_miss == 0 or point.completed * may_miss >= 1
 
 
 def _worst(verdicts: Iterable[Verdict]) -> Verdict:

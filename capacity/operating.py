@@ -23,6 +23,7 @@ from capacity.shown import shown
 from capacity.sweep import Point, Sweep, exact
 from capacity.worth import mixed_configurations, mixed_work
 
+AXES: tuple[Axis, Axis] = ("rps", "in_flight")
 OF_THE_KNEE = Fraction(75, 100)
 OF_THE_KNEE_RANGE = (Fraction(70, 100), Fraction(80, 100))
 
@@ -77,9 +78,8 @@ def read(sweep: Sweep, objective: Objective | None = None) -> Reading:
     """Judge every point of `sweep` and draw the conclusions."""
     runs = tuple(judge(point, objective) for point in sweep.points)
     mixed = mixed_configurations(sweep)
-    curve = curve_of(() if mixed else runs, "rps")
-    if not curve.steps:
-        curve = curve_of(() if mixed else runs, "in_flight")
+    over_rps, over_in_flight = (curve_of(() if mixed else runs, axis) for axis in AXES)
+    curve = over_rps if over_rps.steps or not over_in_flight.steps else over_in_flight
     bend = knee(curve)
     kept = goodput(curve, objective) if objective else None
     return Reading(

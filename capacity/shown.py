@@ -10,4 +10,6 @@ def shown(value: float | Fraction | None) -> str:
     if value is None:
         return "?"
     number = float(value)
-    return f"{number:.0f}" if abs(number) >= 1000 else f"{number:.4g}" if abs(number) >= 0.001 else f"{number:.6f}"
+    if abs(number) >= 1000:
+        return f"{number:.0f}"
+    return f"{number:.4g}" if abs(number) >= 0.0001 else f"{number:.7f}".rstrip("0").rstrip(".")

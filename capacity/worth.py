@@ -101,7 +101,7 @@ def _failures(point: Point, _objective: Objective | None) -> Iterator[Remark]:
     requests = sent(point)
     if point.completed == 0:
         yield Remark("nothing-answered", "no request was answered", "point")
-    if point.failed is None and point.completed is not None:
+    if point.failed is None:
         yield Remark("failures-unknown", "the file does not count failed requests")
     if requests and point.failed:
         text = f"{point.failed} of {requests} requests failed; the latencies are those of the others"
@@ -113,7 +113,10 @@ def _failures(point: Point, _objective: Objective | None) -> Iterator[Remark]:
 
 def _sample(point: Point, objective: Objective | None) -> Iterator[Remark]:
     """Too few for the highest percentile asked; and whether those that came first, together, are what it shows."""
-    if objective is None or not point.completed:
+    if objective is None or point.completed == 0:
+        return
+    if point.completed is None:
+        yield Remark("few-requests", "the file does not say how many requests were answered")
         return
     beyond = 1 - objective.strictest
     asked = f"p{shown(objective.strictest * 100)}"
@@ -136,7 +139,14 @@ def _short(point: Point, _objective: Objective | None) -> Iterator[Remark]:
 
 
 def _little(point: Point, _objective: Objective | None) -> Iterator[Remark]:
-    """Throughput x mean answer is the requests in flight, or one of the three is something else than it seems."""
+    """Throughput x mean answer is the requests in flight, or one of the three is something else than it seems.
+
+    And no more is answered than sent.
+    """
+    rates = [rate for rate in (point.requested_rps, point.achieved_rps) if rate is not None]
+    if rates and point.throughput_rps is not None and exact(point.throughput_rps) > (1 + TENTH) * exact(max(rates)):
+        text = f"{shown(point.throughput_rps)} requests/s were answered, but {shown(max(rates))} were sent"
+        yield Remark("little", text, "point")
     held = point.concurrency
     if held is None and is_closed_loop(point):
         held = point.concurrency_limit

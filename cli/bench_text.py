@@ -167,10 +167,10 @@ def _goodput(goodput: Goodput, unit: str) -> Iterator[str]:
         yield f"Goodput: {shown(goodput.load)} {unit}; it fails at {shown(goodput.fails_at)}{between}"
     if goodput.again:
         yield f"  ! it holds again at {_loads(goodput.again)}, above a load that fails: not counted, measure again"
-    if goodput.unknown:
+    if above := [load for load in goodput.unknown if goodput.load is None or load > goodput.load]:
         yield (
-            f"  ! it cannot be told at {_loads(goodput.unknown)}: save single requests (vLLM --save-detailed), or "
-            "percentiles nearer to the share (p99.9)"
+            f"  ! it cannot be told at {_loads(above)}: measure more requests, and save single ones (vLLM "
+            "--save-detailed) or percentiles nearer to the share (p99.9)"
         )
 
 
@@ -181,9 +181,12 @@ def _loads(loads: Iterable[Fraction]) -> str:
 def _capacity(capacity: ReplicaCapacity, reading: Reading) -> Iterator[str]:
     yield f"Sustainable per replica: {_operating(capacity.sustainable)}"
     yield f"Target per replica: {_operating(capacity.target)}"
-    between = " and ".join(dict.fromkeys(place(run, reading) for run in capacity.target.evidence))
-    how = "on a straight line between" if capacity.target.is_interpolated else "measured in"
-    yield f"  because: {capacity.why}; {how} {between}"
+    target, unit = capacity.target, UNITS[capacity.axis]
+    files = ", ".join(place(run, reading) for run in target.evidence)
+    loads = [step.load for step in reading.curve.steps if any(run in step.runs for run in target.evidence)]
+    how = "measured" if not target.is_interpolated else "in proportion to" if len(loads) == 1 else "between"
+    at = "" if not target.is_interpolated else f" {' and '.join(map(shown, loads))} {unit}"
+    yield f"  because: {capacity.why}; {how}{at} ({files})"
     if reading.knee:
         least, most = (shown(share * reading.knee.load) for share in OF_THE_KNEE_RANGE)
         yield f"  70 to 80 % of the knee: {least} to {most} {UNITS[capacity.axis]}"

@@ -57,7 +57,7 @@ def test_the_numbers_of_that_sweep() -> None:
         "load": 92.19,
         "fails_at": None,
         "interpolated_crossing": None,
-        "unknown": [],
+        "unknown": [1],  # 60 requests: none of them may miss 99 %
         "holds_again_not_counted": [],
     }
     sustainable, target = sweep["capacity"]["sustainable"], sweep["capacity"]["target"]

@@ -96,6 +96,20 @@ def test_percentiles_bind_the_share(name: str) -> None:
     assert by_ladder(ttft, tpot, attainment_pct).verdict == verdict
 
 
+def test_a_sample_too_small_to_have_one_that_misses_shows_nothing() -> None:
+    """99 of 99 is 100 %, as is 99 of any number that nobody measured."""
+    asked: Mapping[LatencyName, Fraction] = {"ttft": Fraction(600)}
+    promised = objective(asked, Fraction(99))
+
+    def verdict(completed: int, ttft_s: float) -> str:
+        every = PerRequest(ttft_s=(ttft_s,) * completed)
+        return attainment(point(completed=completed, per_request=every), promised).verdict
+
+    assert [verdict(99, 0.5), verdict(100, 0.5), verdict(2, 0.7)] == ["unknown", "holds", "fails"]
+    everything = objective(asked, Fraction(100))
+    assert attainment(point(completed=99, per_request=PerRequest(ttft_s=(0.5,) * 99)), everything).verdict == "holds"
+
+
 def test_gaps_are_not_requests() -> None:
     """An inter-token limit has its percentile, and no part in the share of requests."""
     asked: Mapping[LatencyName, Fraction] = {"ttft": Fraction(600), "itl": Fraction(20)}

@@ -9,6 +9,7 @@ import pytest
 
 from capacity.derived import load_rps
 from capacity.objective import objective
+from capacity.shown import shown
 from capacity.sweep import Latency, Origin, Point, Sweep
 from capacity.worth import mixed_configurations, mixed_work, remarks
 from tests.core.made_points import closed_point, latency, open_point
@@ -59,6 +60,9 @@ SAID: dict[str, tuple[dict[str, object], dict[str, str]]] = {
     ),
     "few": ({"completed": 999}, {"few-requests": "nothing"}),
     "enough": ({"completed": 1000}, {}),
+    "no number of requests": ({"completed": None}, {"few-requests": "nothing"}),
+    "more answered than sent": ({"throughput_rps": 9.0, "e2e": None}, {"little": "point"}),
+    "a little more": ({"throughput_rps": 8.7}, {}),
     "short": ({"duration_s": 77.0}, {"short": "nothing"}),
     "not short": ({"duration_s": 78.0}, {}),
     "Little": ({"concurrency": 56.0}, {"little": "nothing"}),
@@ -126,6 +130,14 @@ def test_mixed_configurations_are_named_and_unknown_is_no_difference() -> None:
     assert mixed_configurations(same) == ()
     different = Sweep("s", (*same.points, made("d", model="70b", gpus="1")))
     assert mixed_configurations(different) == ("model: 8b (a), 70b (d)",)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (92.19, "92.19"), (0.18182665, "0.1818"), (104250.4, "104250"), (0.00002, "0.00002"), (None, "?")],
+)
+def test_numbers_as_a_sentence_has_them(number: float | None, text: str) -> None:
+    assert shown(number) == text
 
 
 def test_mixed_work_is_told() -> None:
