@@ -48,7 +48,10 @@ class PerRequest:
 
 @dataclass(frozen=True, slots=True)
 class StatedGoodput:
-    """Requests per second that kept the limits the tool was given, as the tool counted them."""
+    """Requests per second that kept the limits the tool was given, as the tool counted them.
+
+    `limits_s` is empty where the file does not say the limits, or one of them is on something no point has.
+    """
 
     rps: float
     limits_s: Mapping[LatencyName, float]

@@ -9,6 +9,7 @@ import click
 from pydantic.json_schema import GenerateJsonSchema
 
 from cli.options import examples
+from evidence.record import ServingRecord
 from stacks.events import CalendarSpec
 from stacks.prices import Prices
 from stacks.spec import Platform, Spec
@@ -19,6 +20,7 @@ FILES = {
     "events": "warmline-events.schema.json",
     "workloads": "warmline-workloads.schema.json",
     "prices": "warmline-prices.schema.json",
+    "serving": "warmline-serving.schema.json",
 }
 """What is printed -> the committed file in the repository's root; a test keeps them equal."""
 
@@ -27,6 +29,7 @@ _MODELS: dict[str, type[Spec]] = {
     "events": CalendarSpec,
     "workloads": WorkloadsSpec,
     "prices": Prices,
+    "serving": ServingRecord,
 }
 
 

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from cli.main import warmline
 from cli.schema import FILES
+from evidence.record import ServingRecord
 from stacks.events import CalendarSpec
 from stacks.prices import Prices
 from stacks.spec import Platform, Spec
@@ -31,6 +32,7 @@ def pages() -> dict[str, str]:
         "events.md": spec_page("events.yaml", "warmline-events.schema.json", CalendarSpec),
         "workloads.md": spec_page("workloads.yaml", "warmline-workloads.schema.json", WorkloadsSpec),
         "prices.md": spec_page("prices.yaml", "warmline-prices.schema.json", Prices),
+        "serving.md": spec_page("serving.yaml", "warmline-serving.schema.json", ServingRecord),
         "cli.md": "".join([MADE, "# Commands\n", *_commands(warmline, "warmline")]),
     }
 

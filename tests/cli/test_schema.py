@@ -34,7 +34,7 @@ def test_the_committed_file_is_what_is_printed(which: str) -> None:
 def test_it_is_a_schema_and_shipped_files_obey_it(which: str) -> None:
     schema = _committed(which)
     Draft202012Validator.check_schema(schema)
-    paths = sorted((REPOSITORY / "stacks").glob(f"*/{which}.yaml"))
+    paths = sorted((REPOSITORY / "stacks").rglob(f"{which}.yaml"))
     assert paths
     for path in paths:
         data = parse(path.read_text(encoding="utf-8"), str(path)).data
