@@ -59,9 +59,17 @@ def up(stack: str) -> None:
 @sandbox.command(short_help="Stop what it started, and delete its cluster.", epilog=examples("warmline sandbox down"))
 def down() -> None:
     """Stop what it started, and only that; delete its cluster and its secrets."""
+    from sandbox.lifecycle import bin_directory
     from sandbox.lifecycle import down as stop
 
+    folder = bin_directory()
+    hashed = [name for name in ("kubectl", "pulumi") if (folder / name).exists()]
     _guarded(lambda: stop(_say))
+    if str(folder) not in os.environ.get("PATH", "").split(os.pathsep):
+        return  # another shell's business
+    if hashed:
+        _say(f"this shell may remember where {' and '.join(hashed)} were: `hash -r` makes it look anew")
+    _say("KUBECONFIG, PULUMI_* and WARMLINE_* of this shell still mean the sandbox; a new shell is free of them")
 
 
 @sandbox.command(epilog=examples("warmline sandbox status", "warmline sandbox status -o json"))
@@ -95,6 +103,7 @@ def env() -> None:
     variables = _guarded(environment)
     for name, value in variables.items():
         click.echo(f"export {name}={shlex.quote(value)}")
+    # A shell forgets where it found programs when its PATH is set, so it needs no `hash -r` here.
     click.echo(f'export PATH={shlex.quote(str(bin_directory()))}{os.pathsep}"$PATH"')
 
 

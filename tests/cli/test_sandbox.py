@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,51 @@ def test_down_without_a_sandbox_is_done() -> None:
     ran = run("down")
     assert ran.exit_code == 0
     assert "not up" in ran.stderr
+
+
+class TestDownTellsTheShell:
+    """It may have run `env`: then its PATH has the folder that goes."""
+
+    @pytest.fixture
+    def folder(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+        def stop(_: object) -> bool:
+            shutil.rmtree(folder)
+            return True
+
+        folder = tmp_path / "none" / "bin"
+        folder.mkdir(parents=True)
+        monkeypatch.setattr("sandbox.lifecycle.down", stop)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return folder
+
+    def test_which_programs_it_may_have_hashed(self, folder: Path) -> None:
+        for name in ("kubectl", "pulumi", "etcd"):
+            (folder / name).touch()
+        said = run("down").stderr
+        assert "this shell may remember where kubectl and pulumi were: `hash -r` makes it look anew" in said
+        assert "KUBECONFIG, PULUMI_* and WARMLINE_* of this shell still mean the sandbox" in said
+
+    def test_not_of_programs_that_were_the_users_own(self, folder: Path) -> None:
+        said = run("down").stderr
+        assert "hash -r" not in said
+        assert "still mean the sandbox" in said
+
+    def test_not_where_the_shell_never_meant_the_sandbox(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (folder / "pulumi").touch()
+        monkeypatch.setenv("PATH", "/usr/bin")
+        assert run("down").stderr == ""
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_a_shell_forgets_where_programs_were_when_env_sets_its_path(tmp_path: Path, shell: str) -> None:
+    """So `env` need not say `hash -r`."""
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tool").write_text(f"#!/bin/sh\necho {name}\n")
+        (tmp_path / name / "tool").chmod(0o755)
+    script = f"PATH={tmp_path}/before:$PATH; tool; eval 'export PATH={tmp_path}/after:\"$PATH\"'; tool"
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["before", "after"]
 
 
 @pytest.mark.parametrize(("healthy", "exit_code"), [(True, 0), (False, 1)])
