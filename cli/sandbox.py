@@ -40,20 +40,21 @@ def sandbox() -> None:
     show_default=True,
     show_envvar=True,
     metavar="STACK",
-    help="Whose nodes it gets: a folder below stacks/.",
+    help="Whose nodes, times and Pulumi stack it gets: a folder below stacks/.",
     shell_complete=complete_stacks,
 )
 def up(stack: str) -> None:
     """Start it: builds what is missing first, and says how far it is.
 
-    One that is well is left as it is. One of which a part died is begun anew; its cluster and Pulumi state go.
+    One that is well is left as it is, and refused if it is another stack's. One of which a part died is begun anew; its
+    cluster and Pulumi state go.
     """
     from sandbox.for_stack import up as start
     from stacks.loader import load_platform
 
     platform = load_platform(stack)
-    _guarded(lambda: start(platform, _say))
-    _say('next: eval "$(warmline sandbox env)"')
+    _guarded(lambda: start(stack, platform, _say))
+    _say(f'next: eval "$(warmline sandbox env)", and pulumi up -s {stack}')
 
 
 @sandbox.command(short_help="Stop what it started, and delete its cluster.", epilog=examples("warmline sandbox down"))

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from sandbox import lifecycle
 from sandbox.control_plane.nodes import Node
 from sandbox.faults import SandboxError
+from sandbox.for_pulumi import home
 from sandbox.layout import Layout, free_ports, is_free
-from sandbox.places import REPOSITORY, sandbox_directory
+from sandbox.places import CONTEXT, REPOSITORY, sandbox_directory
+from stacks.faults import Fault, InputError
+from stacks.loader import PLATFORM_FILE, stacks_root
 from stacks.node_contract import GPU_RESOURCE, node_facts
+from stacks.reading import shown
 from stacks.spec import Platform
 
 Report = Callable[[str], None]
@@ -23,18 +28,26 @@ UNPULLED_IMAGE_S = 138
 """Source: a default containerd pull of a 10.76 GB vLLM image took 2 min 18 s (karpenter-blueprints, PR 32)."""
 
 
-def up(platform: Platform, report: Report, directory: Path | None = None, *, time_scale: int = 1) -> Layout:
+def up(stack: str, platform: Platform, report: Report, directory: Path | None = None, *, time_scale: int = 1) -> Layout:
     """Bring up everything that the stack's `pulumi up` needs.
 
     Args:
         time_scale: what the physical times that are no part of the stack (an image pull) are divided by.
 
     Raises:
-        SandboxError: as `lifecycle.up`; or the stack's Prometheus address cannot be this machine's.
+        InputError: a stack that means another cluster, Prometheus or Pulumi backend than this machine's.
+        SandboxError: as `lifecycle.up`; or the port of the stack's Prometheus is another program's.
     """
     place = directory or sandbox_directory()
-    port = _prometheus_port(platform, place)
-    layout = lifecycle.up(list(nodes_of(platform)), report, place, prometheus_port=port)
+    port = _own_port(platform)
+    if (faults := list(_means_another(stack, platform))) or port is None:
+        raise InputError(faults)
+    if not lifecycle.status(place) and not is_free(port):
+        raise SandboxError(
+            f"prometheus.url: port {port} is in use by another program. "
+            "End it, or set another port in the stack's platform.yaml."
+        )
+    layout = lifecycle.up(list(nodes_of(platform)), report, place, prometheus_port=port, stack=stack)
     running = {status.name for status in lifecycle.status(place) if status.is_running}
     layout.work.mkdir(exist_ok=True)
     environment = {"KUBECONFIG": str(layout.kubeconfig), "PYTHONPATH": str(REPOSITORY)}
@@ -96,16 +109,22 @@ def kubelet_settings(platform: Platform, time_scale: int) -> dict[str, object]:
     return {"times": {"image_pull_s": UNPULLED_IMAGE_S / time_scale}, "services": services}
 
 
-def _prometheus_port(platform: Platform, directory: Path) -> int:
-    url = urlsplit(platform.prometheus.url)
-    if url.hostname not in {"127.0.0.1", "localhost"} or url.port is None:
-        raise SandboxError(
-            f"prometheus.url: got {platform.prometheus.url}, expected http://127.0.0.1:PORT for a sandbox. "
-            "Only a stack whose cluster is this machine can have one."
-        )
-    if not lifecycle.status(directory) and not is_free(url.port):
-        raise SandboxError(
-            f"prometheus.url: port {url.port} is in use by another program. "
-            "End it, or set another port in the stack's platform.yaml."
-        )
-    return url.port
+def _means_another(stack: str, platform: Platform) -> Iterator[Fault]:
+    file = shown(stacks_root() / stack / PLATFORM_FILE)
+    own = "Only a stack whose cluster is this machine can have a sandbox: use one of its own for it, as `local` is."
+    if platform.cluster.context != CONTEXT:
+        yield Fault(file, 0, "cluster.context", platform.cluster.context or "nothing", CONTEXT, own)
+    if _own_port(platform) is None:
+        yield Fault(file, 0, "prometheus.url", platform.prometheus.url, "http://127.0.0.1:PORT", own)
+    if home.is_of_another_backend(stack):
+        got, expected = "a secrets provider of another Pulumi backend", "none: the sandbox has a passphrase"
+        yield Fault(shown(home.stack_file(stack)), 0, "secretsprovider", got, expected, own)
+
+
+def _own_port(platform: Platform) -> int | None:
+    """Prometheus' port, where its address is this machine's."""
+    with suppress(ValueError):  # what is no address, or no port's number
+        url = urlsplit(platform.prometheus.url)
+        if url.hostname in {"127.0.0.1", "localhost"}:
+            return url.port
+    return None

@@ -45,12 +45,14 @@ class Settings:
     mark: random; how its processes are told from all others. ports: by name, see `_PORTS`.
     scrape_interval_s: how often Prometheus asks each pod.
     pod_network: first two bytes of every pod's address; drawn for each sandbox, so that two can be up at once.
+    stack: whose nodes and times it has, and which Pulumi knows.
     """
 
     mark: str
     ports: Mapping[str, int]
     scrape_interval_s: int = 1
     pod_network: str = "127.10"
+    stack: str = "local"
 
 
 @dataclass(frozen=True)
@@ -168,13 +170,13 @@ def write_settings(layout: Layout, settings: Settings) -> None:
     write_private(layout.settings, json.dumps(asdict(settings), indent=1))
 
 
-def new_settings(prometheus_port: int, scrape_interval_s: int) -> Settings:
+def new_settings(prometheus_port: int, scrape_interval_s: int, stack: str = "local") -> Settings:
     """A fresh mark and ports that are free now. Prometheus gets the asked port when it is free, for stacks name it."""
     ports = dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True))
     if is_free(prometheus_port):
         ports["prometheus"] = prometheus_port
     pod_network = f"127.{_FIRST_NETWORK + secrets.randbelow(_NETWORKS)}"
-    return Settings(secrets.token_hex(16), ports, scrape_interval_s, pod_network)
+    return Settings(secrets.token_hex(16), ports, scrape_interval_s, pod_network, stack)
 
 
 def free_ports(count: int) -> list[int]:

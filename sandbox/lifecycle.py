@@ -51,6 +51,7 @@ def up(
     prometheus_port: int = 9090,
     scrape_interval_s: int = 1,
     with_pulumi: bool = True,
+    stack: str = "local",
 ) -> Layout:
     """Bring the sandbox up with these nodes, building tools first where needed. Says so when it is up already.
 
@@ -61,26 +62,31 @@ def up(
         report: takes one line of progress at a time.
         prometheus_port: taken when it is free, else another; see `prometheus_url`.
         scrape_interval_s: how often each pod is scraped, in seconds.
-        with_pulumi: also get Pulumi ready and make its stack `local`.
+        with_pulumi: also get Pulumi ready and make its stack.
+        stack: whose sandbox it is.
 
     Raises:
-        SandboxError: a tool cannot be built or a component does not become ready; nothing is left running.
+        SandboxError: a tool cannot be built or a component does not become ready, and nothing is left running; or
+            another stack's is up, and is left as it is.
     """
     layout = Layout(directory or sandbox_directory())
     tools = ensure((*startup.TOOLS, *(pulumi_home.tools(report) if with_pulumi else ())), report)
     with held(layout.directory / "lock", report, _WAITING):
         if _is_up(layout):
-            register(client(layout.kubeconfig), nodes, _running(layout.directory)[1].pod_network)
+            settings = _running(layout.directory)[1]
+            if settings.stack != stack:
+                raise SandboxError(_of_another_stack(layout, settings.stack))
+            register(client(layout.kubeconfig), nodes, settings.pod_network)
             report(f"the sandbox is already up ({layout.directory})")
             return layout
         _begin(layout, report)
         begun = monotonic()
-        settings = new_settings(prometheus_port, scrape_interval_s)
+        settings = new_settings(prometheus_port, scrape_interval_s, stack)
         write_settings(layout, settings)
         try:
             startup.start(layout, settings, _record(layout, settings), tools, nodes=nodes, report=report)
             if with_pulumi:
-                pulumi_home.prepare(layout, tools, report)
+                pulumi_home.prepare(layout, tools, report, stack)
         except BaseException:
             _record(layout, settings).stop_all()
             raise
@@ -184,6 +190,12 @@ def _is_up(layout: Layout) -> bool:
     processes = _record(layout, settings).read()
     # A stalled second on a busy machine is no reason to throw a cluster away, so the patience is longer than usual.
     return bool(processes) and all(is_well(process, layout.keyring.ca, timeout_s=10) for process in processes)
+
+
+def _of_another_stack(layout: Layout, stack: str) -> str:
+    # Its kubelet and its Pulumi know nothing of any other's services.
+    fix = "Run `warmline sandbox down` first, or name another directory in WARMLINE_SANDBOX_DIR."
+    return f"the sandbox in {layout.directory} is stack {stack}'s. {fix}"
 
 
 def _begin(layout: Layout, report: Report) -> None:

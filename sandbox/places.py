@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 SETTINGS = "settings.json"  # in the directory of every sandbox that is up
 
-CONTEXT = "warmline-sandbox"  # the kubeconfig context, and the only one that stack `local` accepts
+CONTEXT = "warmline-sandbox"  # the kubeconfig context, and the only one of a stack that has a sandbox
 
 
 def sandbox_directory() -> Path:

@@ -1,8 +1,9 @@
-"""Make plain `pulumi` work against the sandbox: its own home, state, provider, language host, and stack `local`."""
+"""Make plain `pulumi` work against the sandbox: its own home, state, provider, language host, and its stack made."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,12 +17,11 @@ from sandbox.places import REPOSITORY, users_path
 from sandbox.toolchain.find import find
 from sandbox.toolchain.tools import tool_named
 
-STACK = "local"
 _PROVIDER = "pulumi-resource-kubernetes"
 _LANGUAGE_HOST = "pulumi-language-python"
 
 # Not a secret: it protects the state of a fake cluster that is deleted with it. Pulumi wants one, and the same one
-# each time, because stacks/Pulumi.local.yaml holds the salt it is checked against.
+# each time, because stacks/Pulumi.local.yaml holds the salt it is checked against (and so does a copy of it).
 _PASSPHRASE = "warmline-sandbox"  # noqa: S105
 
 
@@ -48,8 +48,21 @@ def environment(layout: Layout) -> dict[str, str]:
     }
 
 
-def prepare(layout: Layout, paths: Mapping[str, Path], report: Callable[[str], None]) -> None:
-    """Provider and language host where Pulumi looks for them, and the stack made.
+def stack_file(stack: str) -> Path:
+    """Pulumi's own file of a stack: secrets and provider settings."""
+    return REPOSITORY / "stacks" / f"Pulumi.{stack}.yaml"
+
+
+def is_of_another_backend(stack: str) -> bool:
+    """Whether the stack's secrets are another provider's: `pulumi stack init` would write ours over it."""
+    path = stack_file(stack)
+    return (
+        path.is_file() and re.search(r"^secretsprovider:(?! *passphrase\b)", path.read_text(), re.MULTILINE) is not None
+    )
+
+
+def prepare(layout: Layout, paths: Mapping[str, Path], report: Callable[[str], None], stack: str) -> None:
+    """Provider and language host where Pulumi looks for them, and `stack` made, with a file of its own.
 
     Raises:
         SandboxError: Pulumi refused; carries what it said.
@@ -66,8 +79,12 @@ def prepare(layout: Layout, paths: Mapping[str, Path], report: Callable[[str], N
     if not (REPOSITORY / "Pulumi.yaml").exists():
         report("  no Pulumi.yaml here: stack not made")
         return
-    _make_stack(layout, paths["pulumi"])
-    report(f"  Pulumi's stack {STACK} is ready")
+    if not stack_file(stack).exists():
+        # Without it Pulumi writes one that lets a resource without a provider go to whatever cluster is current.
+        shutil.copy(stack_file("local"), stack_file(stack))
+        report(f"  {stack_file(stack).relative_to(REPOSITORY)} is new, a copy of stack local's")
+    _make_stack(layout, paths["pulumi"], stack)
+    report(f"  Pulumi's stack {stack} is ready")
 
 
 def _write_language_host(path: Path) -> None:
@@ -77,9 +94,9 @@ def _write_language_host(path: Path) -> None:
     path.chmod(0o700)
 
 
-def _make_stack(layout: Layout, pulumi: Path) -> None:
+def _make_stack(layout: Layout, pulumi: Path, stack: str) -> None:
     complete = {**os.environ, **environment(layout), "PATH": f"{layout.bin}{os.pathsep}{os.environ.get('PATH', '')}"}
-    command = [str(pulumi), "stack", "init", STACK, "--non-interactive", "--color", "never"]
+    command = [str(pulumi), "stack", "init", stack, "--non-interactive", "--color", "never"]
     try:
         result = subprocess.run(
             command, cwd=REPOSITORY, env=complete, capture_output=True, text=True, timeout=60, check=False
@@ -87,4 +104,7 @@ def _make_stack(layout: Layout, pulumi: Path) -> None:
     except (OSError, subprocess.SubprocessError) as error:
         raise SandboxError(f"{' '.join(command)}: {error}") from None
     if result.returncode != 0:
-        raise SandboxError(f"{' '.join(command)} ended with {result.returncode}:\n{result.stderr.strip()}")
+        said = f"{' '.join(command)} ended with {result.returncode}:\n{result.stderr.strip()}"
+        if "incorrect passphrase" in said:
+            said += f"\n{stack_file(stack)} is another Pulumi backend's: use a stack of its own for the sandbox."
+        raise SandboxError(said)

@@ -70,7 +70,7 @@ def prepare(cast: Cast, out: Path, directory: Path, *, time_scale: int, seed: in
     """Sandbox up, `pulumi up`, the baseline Ready: the stage of every play."""
     prometheus_url = f"http://127.0.0.1:{free_ports(1)[0]}"
     rehearsal = rehearse(cast.stack, cast.calendar, out / "stacks", time_scale, prometheus_url)
-    layout = for_stack.up(rehearsal.platform, say, directory, time_scale=time_scale)
+    layout = for_stack.up(STACK, rehearsal.platform, say, directory, time_scale=time_scale)
     commands = Commands(REPOSITORY, environment_of(rehearsal, directory))
     say("pulumi up -s local")
     ran = commands.must("pulumi up", pulumi_up(commands))

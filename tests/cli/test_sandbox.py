@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from cli.main import warmline
 from sandbox.faults import SandboxError
 from sandbox.lifecycle import ComponentStatus
+from tests.cli.stack_folder import copied_stacks, edit
 
 ETCD = ComponentStatus(
     "etcd", 4711, 2379, is_running=True, is_healthy=True, since="2027-01-01T00:00:00Z", log="/x/etcd.log"
@@ -111,20 +112,63 @@ def test_status_tells_each_part(monkeypatch: pytest.MonkeyPatch, healthy: bool, 
     assert ("healthy" if healthy else "not well") in table.stdout
 
 
-def test_up_of_a_stack_whose_prometheus_is_elsewhere_is_refused(
+def stack_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, **changes: str) -> None:
+    root = copied_stacks(tmp_path)
+    (root / "local").rename(root / name)
+    for before, after in changes.items():
+        edit(root / name / "platform.yaml", {"context": "context: warmline-sandbox", "url": URL}[before], after)
+    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
+
+
+URL = "http://127.0.0.1:9090"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"url": "http://prometheus.monitoring:9090"}, ["prometheus.url: got http://prometheus.monitoring:9090"]),
+        ({"url": "http://127.0.0.1:99999"}, ["prometheus.url: got http://127.0.0.1:99999"]),
+        ({"context": "context: dev-eks"}, ["cluster.context: got dev-eks, expected warmline-sandbox"]),
+        (
+            {"context": "{}", "url": "http://10.0.0.1"},
+            ["cluster.context: got nothing, expected warmline-sandbox", "prometheus.url: got http://10.0.0.1"],
+        ),
+    ],
+)
+def test_up_of_a_stack_that_means_another_cluster_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, str], told: list[str]
+) -> None:
+    monkeypatch.setattr("sandbox.lifecycle.up", None)
+    stack_of(tmp_path, monkeypatch, "far", **changes)
+    ran = run("up", "-s", "far")
+    assert ran.exit_code == 2
+    lines = ran.stderr.splitlines()
+    assert len(lines) == len(told)
+    assert all(f"platform.yaml: {piece}" in line for piece, line in zip(told, lines, strict=True))
+
+
+def test_up_of_a_stack_whose_secrets_are_anothers_leaves_its_file_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    stacks = tmp_path / "stacks" / "far"
-    stacks.mkdir(parents=True)
-    for path in Path("stacks/local").rglob("*"):
-        if path.is_file():
-            copy = stacks / path.relative_to("stacks/local")
-            copy.parent.mkdir(exist_ok=True)
-            copy.write_text(path.read_text().replace("http://127.0.0.1:9090", "http://prometheus.monitoring:9090"))
-    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(stacks.parent))
-    ran = run("up", "-s", "far")
-    assert ran.exit_code == 3
-    assert "prometheus.url: got http://prometheus.monitoring:9090" in ran.stderr
+    """`pulumi stack init` would write our passphrase's salt over the provider's key."""
+    monkeypatch.setattr("sandbox.lifecycle.up", None)
+    stack_of(tmp_path, monkeypatch, "mine")
+    monkeypatch.setattr("sandbox.for_pulumi.home.REPOSITORY", tmp_path)
+    (tmp_path / "stacks" / "Pulumi.mine.yaml").write_text("secretsprovider: awskms://alias/x\nencryptedkey: abc\n")
+    ran = run("up", "-s", "mine")
+    assert ran.exit_code == 2
+    assert "Pulumi.mine.yaml: secretsprovider: got a secrets provider of another Pulumi backend" in ran.stderr
+
+
+def test_up_hands_on_whose_sandbox_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def up(*_: object, stack: str, **__: object) -> None:
+        raise SandboxError(f"it would be {stack}'s")
+
+    monkeypatch.setattr("sandbox.lifecycle.up", up)
+    monkeypatch.setattr("sandbox.for_stack.is_free", lambda _: True)
+    stack_of(tmp_path, monkeypatch, "dev")
+    ran = run("up", "-s", "dev")
+    assert (ran.exit_code, ran.stderr) == (3, "it would be dev's\n")
 
 
 @pytest.mark.parametrize(("met", "exit_code"), [(True, 0), (False, 1)])

@@ -39,7 +39,7 @@ SANDBOX_MAY_IMPORT: dict[str, set[str]] = {
     "balancer": {"processes", "control_plane"},
     "kubelet": {"processes", "control_plane", "engine"},
     "load": {"processes", "balancer"},
-    "for_stack": {*_BASIC, "control_plane", "lifecycle"},
+    "for_stack": {*_BASIC, "control_plane", "for_pulumi", "lifecycle"},
     "sale": {*_BASIC, "toolchain", "control_plane", "lifecycle", "load", "for_stack"},
 }
 OURS = {*MAY_IMPORT, "tests", "docs", "templates"}

@@ -1,17 +1,22 @@
-"""The language host, asked as Pulumi's engine asks it, without an engine."""
+"""The language host, asked as Pulumi's engine asks it, without an engine; and the stack that is made for a sandbox."""
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import grpc
 import pytest
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
+from sandbox.faults import SandboxError
+from sandbox.for_pulumi import home
+from sandbox.layout import Layout
 from sandbox.places import REPOSITORY
 
 _PATIENCE_S = 20
@@ -64,3 +69,71 @@ def test_a_program_that_cannot_run_is_an_answer_and_not_a_crash(host: subprocess
     host.terminate()
     _, errors = host.communicate(timeout=_PATIENCE_S)
     assert "language_program.py" in errors  # it was begun, and failed at the engine that is not there
+
+
+# --- the stack ---
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with the sandbox's own stack, and a `pulumi` that writes down how it was called."""
+    root = tmp_path / "project"
+    (root / "stacks").mkdir(parents=True)
+    (root / "Pulumi.yaml").touch()
+    shutil.copy(REPOSITORY / "stacks" / "Pulumi.local.yaml", root / "stacks")
+    _pulumi(root, "exit 0")
+    monkeypatch.setattr(home, "REPOSITORY", root)
+    return root
+
+
+def _pulumi(project: Path, end: str) -> None:
+    pulumi = project / "pulumi"
+    pulumi.write_text(f'#!/bin/sh\necho "$@" in "$PWD" of "$PULUMI_BACKEND_URL" >> {project}/called\n{end}\n')
+    pulumi.chmod(0o700)
+
+
+def _prepare(project: Path, stack: str) -> list[str]:
+    layout, said = Layout(project / "sandbox"), list[str]()
+    layout.bin.mkdir(parents=True)
+    home.prepare(layout, {"pulumi": project / "pulumi"}, said.append, stack)
+    return said
+
+
+def test_a_stack_of_any_name_is_made_with_a_file_of_its_own(project: Path) -> None:
+    said = _prepare(project, "dev")
+    called = (project / "called").read_text()
+    assert called.startswith("stack init dev --non-interactive --color never in ")
+    assert f"of file://{project}/sandbox/" in called
+    assert said == ["  stacks/Pulumi.dev.yaml is new, a copy of stack local's", "  Pulumi's stack dev is ready"]
+    made, shipped = (project / "stacks" / f"Pulumi.{name}.yaml" for name in ("dev", "local"))
+    assert made.read_text() == shipped.read_text()
+
+
+def test_a_file_that_is_there_is_left_as_it_is(project: Path) -> None:
+    mine = project / "stacks" / "Pulumi.dev.yaml"
+    mine.write_text("config: {}\n")
+    assert _prepare(project, "dev") == ["  Pulumi's stack dev is ready"]
+    assert mine.read_text() == "config: {}\n"
+
+
+def test_a_file_with_another_passphrases_salt_is_named(project: Path) -> None:
+    _pulumi(project, "echo error: incorrect passphrase >&2; exit 1")
+    with pytest.raises(SandboxError, match=r"stack init dev .* ended with 1:\nerror: .*\n.*Pulumi.dev.yaml is another"):
+        _prepare(project, "dev")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_anothers"),
+    [
+        (None, False),
+        ("encryptionsalt: v1:x\n", False),
+        ("config:\n  a:secretsprovider: x\n", False),
+        ("secretsprovider: awskms://alias/x\n", True),
+        ("config: {}\nsecretsprovider: gcpkms://x\n", True),
+        ("secretsprovider: passphrase\nencryptionsalt: v1:x\n", False),
+    ],
+)
+def test_whose_secrets_a_stack_has(project: Path, text: str | None, is_anothers: bool) -> None:
+    if text is not None:
+        (project / "stacks" / "Pulumi.dev.yaml").write_text(text)
+    assert home.is_of_another_backend("dev") is is_anothers

@@ -80,7 +80,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     url = f"http://127.0.0.1:{free_ports(1)[0]}"
     rehearsal = rehearse(load_stack("local"), load_calendar_spec("local"), folder / "stacks", FACTOR, url)
     try:
-        layout = for_stack.up(rehearsal.platform, print, directory, time_scale=FACTOR)
+        layout = for_stack.up("local", rehearsal.platform, print, directory, time_scale=FACTOR)
         commands = Commands(REPOSITORY, environment_of(rehearsal, directory))
         commands.must("pulumi up", pulumi_up(commands))
         yield Stage(rehearsal, commands, client_for(layout.kubeconfig), directory)

@@ -155,6 +155,14 @@ def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path, monkeypatch:
     assert [path for path in sorted(tmp_path.rglob("*")) if path.name != "lock"] == before
 
 
+def test_another_stacks_sandbox_is_left_as_it_is(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    lifecycle.extra("sleeper", SLEEP, directory=layout.directory)
+    monkeypatch.setattr(lifecycle, "ensure", lambda *_: {})
+    with pytest.raises(SandboxError, match=r"is stack local's. Run `warmline sandbox down` first, or name another"):
+        lifecycle.up([], print, layout.directory, with_pulumi=False, stack="dev")
+    assert [part.is_running for part in lifecycle.status(layout.directory)] == [True]
+
+
 def test_what_a_crash_left_is_cleared_away_and_never_through_a_link(layout: Layout, tmp_path: Path) -> None:
     lifecycle.down(print, layout.directory)
     lifecycle._begin(layout, print)
