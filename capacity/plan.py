@@ -40,11 +40,17 @@ class Carries:
 
 @dataclass(frozen=True)
 class End:
-    """One end of the plan. `needs` are replicas of load in each dimension that can be compared; `binds` the largest."""
+    """One end of the plan.
+
+    needs: replicas of load in each dimension that can be compared; `binds` is the largest. growth: replicas of load
+    that may come while a replica starts. reliability: as asked, with what had to be assumed.
+    """
 
     offered: Mapping[str, Offered]
     needs: Mapping[Dimension, Fraction]
     binds: Dimension
+    growth: Fraction
+    reliability: Reliability
     reserve: Reserve
 
 
@@ -158,7 +164,7 @@ def _end(
     growth = sum(
         (_growth(load, filled[kind].get(binds), request.service) for kind, load in classes.items()), Fraction(0)
     )
-    return End(loads, needs, binds, _reserve(needs[binds], growth, said, request))
+    return End(loads, needs, binds, growth, said, reserve(needs[binds], growth, said, request.service, request.pool))
 
 
 def _filling(load: Offered, carries: Carries) -> dict[Dimension, Fraction]:
@@ -176,11 +182,12 @@ def _growth(load: WorkloadClass, filled: Fraction | None, service: Service) -> F
     return (filled or 0) * Fraction(load.largest_minute_jump_pct or 0) / 100 * lasts_s / SECONDS_A_MINUTE
 
 
-def _reserve(load: Fraction, growth: Fraction, said: Reliability, request: Request) -> Reserve:
-    surge = said.rollout.surge if said.rollout else str(request.service.rollout.surge)
+def reserve(load: Fraction, growth: Fraction, said: Reliability, service: Service, pool: NodePool) -> Reserve:
+    """The reserve as it was asked for, on `load` (in replicas): plain headroom, or sets."""
+    surge = said.rollout.surge if said.rollout else str(service.rollout.surge)
     if said.headroom_pct is not None:
         return reserves.headroom(load, Fraction(said.headroom_pct), surge)
-    return reserves.sets(load, replace(policy(said, request.service, request.pool), cold_start_growth=growth))
+    return reserves.sets(load, replace(policy(said, service, pool), cold_start_growth=growth))
 
 
 def policy(said: Reliability, service: Service, pool: NodePool) -> Policy:

@@ -15,6 +15,9 @@ from fractions import Fraction
 
 Exact = Decimal | Fraction | int
 
+HPA_TOLERANCE = Fraction(11, 10)
+"""Source: kube-controller-manager --horizontal-pod-autoscaler-tolerance, default 0.1."""
+
 
 def in_flight(rps: Exact, request_duration_s: Exact) -> Fraction:
     """Requests being served or waiting at any moment, at `rps` arrivals of `request_duration_s` each.
@@ -37,6 +40,11 @@ def with_headroom(replicas: Exact, headroom_pct: Exact) -> Fraction:
 def whole(replicas: Exact) -> int:
     """The fewest whole replicas that are not less."""
     return math.ceil(Fraction(replicas))
+
+
+def least_in_flight_limit(in_flight_per_replica: Exact) -> int:
+    """The lowest bound of requests in flight at one replica that still lets the autoscaler see more than its target."""
+    return math.floor(Fraction(in_flight_per_replica) * HPA_TOLERANCE) + 1
 
 
 def baseline(min_replicas: int, usual_replicas: Exact) -> int:

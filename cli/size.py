@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from capacity.memory import Memory
     from capacity.plan import Plan
     from capacity.request import Request
+    from cli.size_text import Report
     from stacks.faults import Fault
     from stacks.requests import Requests
 
@@ -44,35 +46,73 @@ def init(stack: str) -> None:
     epilog=examples(
         "warmline size plan -s prod",
         "warmline size plan -s prod --workload support-bot -o json",
+        "warmline size plan -s prod --write",
         'warmline size plan -s prod -o markdown >> "$GITHUB_STEP_SUMMARY"',
     ),
 )
 @stack_option
 @click.option("--workload", "names", multiple=True, metavar="NAME", help="Only this request; may be repeated.")
+@click.option("--write", is_flag=True, help="Put the derived settings into platform.yaml; its comments stay.")
 @output_option("table", "json", "yaml", "markdown")
 @click.pass_context
-def plan(ctx: click.Context, stack: str, names: tuple[str, ...], output: str) -> None:
-    """Reckon every request of a stack: load, capacity, reserve, replicas.
+def plan(ctx: click.Context, stack: str, names: tuple[str, ...], output: str, *, write: bool) -> None:
+    """Reckon every request of a stack: load, capacity, reserve, replicas, memory, settings.
 
-    Exits 1 if the plan needs more than platform.yaml allows (a service's ceiling, a pool's nodes), or promises what
-    was not measured. A ceiling and a pool are held against the requests that are planned, all together.
+    Ends with a diff of platform.yaml; --write makes it so, unless the plan is preliminary or would still have a
+    finding. Exits 1 if the plan needs more than platform.yaml allows (a service's ceiling, a pool's nodes), cannot
+    work in the GPUs' memory, or promises what was not measured. A ceiling and a pool are held against the requests
+    that are planned, all together.
     """
-    from capacity.allowed import findings
     from cli import size_text as text
     from cli.output import emit
+    from cli.size_settings import NotWritten
     from stacks.requests import load_requests
 
     requests = load_requests(stack)
-    plans = _plans(requests, names)
-    found = findings(plans, requests.platform)
+    report = _report(requests, names)
+    if write:
+        try:
+            requests, report = _written(requests, names, report)
+        except NotWritten as error:
+            report = replace(report, findings=(*report.findings, f"platform.yaml is not written: {error}"))
     if output == "table":
-        text.echo(plans, found)
+        text.echo(report)
     elif output == "markdown":
-        click.echo(text.markdown(stack, plans, found), nl=False)
+        click.echo(text.markdown(report), nl=False)
     else:
-        emit(text.data(stack, plans, found), output)
-    if found:
+        emit(text.data(report), output)
+    if report.findings:
         ctx.exit(FINDING)
+
+
+def _report(requests: Requests, names: tuple[str, ...]) -> Report:
+    from capacity.allowed import findings
+    from cli.size_settings import NotWritten, derived, diff, patched
+    from cli.size_text import Report
+
+    plans = _plans(requests, names)
+    found = derived(requests, plans)
+    try:
+        change = diff(requests, patched(requests, found))
+    except NotWritten as error:
+        change = f"{error}\n"
+    return Report(requests.stack, plans, found, findings(plans, requests.platform), change)
+
+
+def _written(requests: Requests, names: tuple[str, ...], report: Report) -> tuple[Requests, Report]:
+    """Change platform.yaml, and reckon again from what it says then."""
+    from cli.size_settings import NotWritten, patched, with_platform
+    from cli.size_settings import write as put
+
+    if any(plan.is_preliminary for plan in report.plans):
+        raise NotWritten("the plan is preliminary; say what it assumes first")
+    text = patched(requests, report.settings)
+    after = with_platform(requests, text)
+    settled = _report(after, names)
+    if settled.findings:
+        raise NotWritten(f"it would still be that {settled.findings[0]}")
+    click.echo(f"Wrote {put(requests, text)}.", err=True)
+    return after, replace(settled, diff="")
 
 
 def _plans(requests: Requests, names: tuple[str, ...]) -> tuple[Plan, ...]:

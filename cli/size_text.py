@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -10,49 +11,78 @@ import click
 
 from capacity.allowed import open_questions, remarks
 from capacity.plan import End, Plan
+from capacity.settings import Setting
 from cli.output import table
 from cli.size_memory import memory_data
+from cli.size_section import Section
 from cli.size_sections import headlines, sections
+from cli.size_settings import settings_data, settings_sections
 
 Number = int | float
 
 
-def echo(plans: Sequence[Plan], found: Sequence[str]) -> None:
+@dataclass(frozen=True)
+class Report:
+    """All that is printed of one run. settings: by service. diff: from platform.yaml to what they would make of it."""
+
+    stack: str
+    plans: tuple[Plan, ...]
+    settings: Mapping[str, tuple[Setting, ...]]
+    findings: tuple[str, ...]
+    diff: str
+
+
+def echo(report: Report) -> None:
     """Print every plan; what needs a person comes last and starts with `!`."""
-    for plan in plans:
+    for plan in report.plans:
         for line in headlines(plan):
             click.secho(line, bold=True)
         for section in sections(plan):
-            click.echo(f"\n{section.title}")
-            if section.rows:
-                table(section.columns, section.rows)
-            for line in section.lines:
-                click.echo(f"  {line}")
+            _echo(section)
         click.echo()
-    for text in found:
+    for section in settings_sections(report.settings):
+        _echo(section)
+    click.echo(f"\n{report.diff}" if report.diff else "\nplatform.yaml has them all.")
+    for text in report.findings:
         click.echo(f"! {text}")
 
 
-def markdown(stack: str, plans: Sequence[Plan], found: Sequence[str]) -> str:
+def _echo(section: Section) -> None:
+    click.echo(f"\n{section.title}")
+    if section.rows:
+        table(section.columns, section.rows)
+    for line in section.lines:
+        click.echo(f"  {line}")
+
+
+def markdown(report: Report) -> str:
     """The same for a pull request."""
-    return "\n".join([f"# Sizing of stack {stack}\n", *_markdown(plans, found)]) + "\n"
+    return "\n".join([f"# Sizing of stack {report.stack}\n", *_markdown(report)]) + "\n"
 
 
-def _markdown(plans: Sequence[Plan], found: Sequence[str]) -> Iterator[str]:
-    if found:
-        yield "\n".join(f"- **{_cell(text)}**" for text in found) + "\n"
-    for plan in plans:
+def _markdown(report: Report) -> Iterator[str]:
+    if report.findings:
+        yield "\n".join(f"- **{_cell(text)}**" for text in report.findings) + "\n"
+    for plan in report.plans:
         yield f"## {plan.name}\n"
         yield "  \n".join(_cell(line.removeprefix(f"{plan.name}: ")) for line in headlines(plan)) + "\n"
         for section in sections(plan):
-            yield f"### {section.title}\n"
-            if section.rows:
-                yield _row(section.columns)
-                yield _row(["---"] * len(section.columns))
-                yield from map(_row, section.rows)
-                yield ""
-            if section.lines:
-                yield "\n".join(f"- {_cell(line)}" for line in section.lines) + "\n"
+            yield from _section(section)
+    for section in settings_sections(report.settings):
+        yield from _section(section)
+    if report.diff:
+        yield f"```diff\n{report.diff}```\n"
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f"### {section.title}\n"
+    if section.rows:
+        yield _row(section.columns)
+        yield _row(["---"] * len(section.columns))
+        yield from map(_row, section.rows)
+        yield ""
+    if section.lines:
+        yield "\n".join(f"- {_cell(line)}" for line in section.lines) + "\n"
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -66,9 +96,15 @@ def _cell(text: str) -> str:
     return " ".join(text.split())
 
 
-def data(stack: str, plans: Sequence[Plan], found: Sequence[str]) -> dict[str, Any]:
+def data(report: Report) -> dict[str, Any]:
     """Plain data: numbers as numbers, both ends of each."""
-    return {"stack": stack, "workloads": [_plan_data(plan) for plan in plans], "findings": list(found)}
+    return {
+        "stack": report.stack,
+        "workloads": [_plan_data(plan) for plan in report.plans],
+        "settings": settings_data(report.settings),
+        "findings": list(report.findings),
+        "diff": report.diff,
+    }
 
 
 def _plan_data(plan: Plan) -> dict[str, Any]:

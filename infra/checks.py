@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from capacity.replicas import decimal_text
+from capacity.replicas import decimal_text, least_in_flight_limit
 from infra.dialects.table import dialect_of, reserved_args
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit
@@ -15,9 +14,6 @@ from stacks.loader import PLATFORM_FILE, load_platform, stacks_root
 from stacks.reading import shown
 from stacks.spec import Platform, Service
 from stacks.yaml_text import dotted, parse
-
-HPA_TOLERANCE = Fraction(11, 10)
-"""Source: kube-controller-manager --horizontal-pod-autoscaler-tolerance, default 0.1."""
 
 
 def misfits(platform: Platform) -> Iterator[Misfit]:
@@ -55,7 +51,7 @@ def _load_can_be_seen(name: str, service: Service) -> Iterator[Misfit]:
         is_limit = dialect.in_flight_limit.startswith(flag) and not any(k.startswith(flag) for k in dialect.reserved)
         if not is_limit or not re.fullmatch("[0-9]{1,9}", value):
             continue
-        least = math.floor(target * HPA_TOLERANCE) + 1
+        least = least_in_flight_limit(target)
         if int(value) < least:
             path = ("services", name, "engine", "args", flag)
             expected = f"{least} or more: replicas are added above {decimal_text(target)} x 1.1 in flight"

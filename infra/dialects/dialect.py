@@ -39,6 +39,7 @@ class Dialect:
     those whose value may be shown in a pull request. `cache_env` are
     variables that name folders below the compile cache, as `variable -> subfolder`. `in_flight_limit` is the flag that
     bounds the requests in flight at one replica, running and waiting; the engine refuses what comes beyond.
+    `queued_tokens_limit` bounds the prompt tokens that are not computed yet; None where the engine has no such flag.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class Dialect:
     metrics_path: str
     metrics: Metrics
     in_flight_limit: str
+    queued_tokens_limit: str | None
     user_id: int
     group_id: int
     env: tuple[tuple[str, str], ...]

@@ -91,6 +91,7 @@ VLLM = Dialect(
     metrics=Metrics(running="vllm:num_requests_running", waiting="vllm:num_requests_waiting", model_label="model_name"),
     # Waiting and running requests count. Source: vLLM 0.33, `v1/engine/async_llm.py`.
     in_flight_limit="max-num-queued-reqs",
+    queued_tokens_limit="max-num-queued-tokens",
     # The image's own user `vllm`, in group 0: PyTorch looks its user's name up, so the number must have one.
     user_id=2000,
     group_id=0,

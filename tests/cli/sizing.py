@@ -46,5 +46,5 @@ def change_service(folder: Path, **fields: Any) -> None:
 def planned(code: int = 0) -> dict[str, Any]:
     """The first request's plan as data."""
     data = json.loads(run("plan", "-s", "local", "-o", "json", code=code).stdout)
-    first: dict[str, Any] = data["workloads"][0] | {"findings": data["findings"]}
+    first: dict[str, Any] = data["workloads"][0] | {name: data[name] for name in ("findings", "settings", "diff")}
     return first
