@@ -22,6 +22,8 @@ Code = Literal[
     "closed-loop",
     "burst",
     "arrivals-unknown",
+    "replay",
+    "even",
     "sending-unknown",
     "not-kept-up",
     "client-queue",
@@ -64,6 +66,10 @@ def _arrivals(point: Point, _objective: Objective | None) -> Iterator[Remark]:
         yield Remark("burst", "all requests were sent at once: there was no rate", "load")
     elif point.arrivals is None:
         yield Remark("arrivals-unknown", "the file does not say how requests were sent", "load")
+    elif point.arrivals == "replay":
+        yield Remark("replay", "sent at the times of a trace: the load is its mean, and its peaks were higher")
+    elif point.is_evenly_spaced or (point.burstiness or 0) > 1:
+        yield Remark("even", "requests were spaced evener than at random: real ones come in bunches and wait longer")
 
 
 def _kept_up(point: Point, _objective: Objective | None) -> Iterator[Remark]:

@@ -158,9 +158,12 @@ def plot(ctx: click.Context, /, paths: tuple[Path, ...], out: Path | None, **ask
     else:
         from cli import bench_chart
 
-        out.parent.mkdir(parents=True, exist_ok=True)
         text = bench_chart.svg(pictures) if out.suffix == ".svg" else bench_chart.html(objective, readings)
-        out.write_text(text, encoding="utf-8")
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise click.BadParameter(f"{out} cannot be written: {error.strerror}.", param_hint="--out") from None
         click.echo(str(out))
     _end(ctx, evidence, readings, strict=False)
 
@@ -199,10 +202,12 @@ def _read(paths: tuple[Path, ...], objective: Objective | None) -> tuple[Evidenc
         InputError: nothing is.
     """
     from capacity.operating import read as read_sweep
+    from cli.output import busy
     from evidence import files
     from stacks.faults import Fault, InputError
 
-    evidence = files.read(paths)
+    with busy("reading benchmark results"):
+        evidence = files.read(paths)
     if not evidence.sweeps:
         expected, fix = "a result file of a load generator", "Name the folder that holds the results."
         reasons = [(one.file, one.reason) for one in evidence.refused]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -33,3 +35,15 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str |
     if not console.is_terminal:  # a pipe has no width: nothing is cut for it
         console.width = 400
     console.print(drawn)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Say on a terminal, beside the results, what is being waited for."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield

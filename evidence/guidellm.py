@@ -67,6 +67,7 @@ def _point(benchmark: dict[str, Any], source: Source) -> Point:
         source.origin,
         "guidellm",
         arrivals=_arrivals(kind, limit),
+        is_evenly_spaced={"constant": True, "poisson": False}.get(kind),
         tool_version=str(version) if version else None,
         requested_rps=fields.positive("requested_rps", (*strategy, "rate")),
         throughput_rps=_mean(fields, "throughput_rps", "requests_per_second"),

@@ -66,6 +66,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         source.origin,
         "inference-perf",
         arrivals=arrivals,
+        is_evenly_spaced={"constant": True, "poisson": False}.get(str(load.get("type"))),
         requested_rps=requested,
         achieved_rps=fields.positive("achieved_rps", ("load_summary", "achieved_rate")),
         throughput_rps=throughput,

@@ -117,7 +117,14 @@ def test_without_an_objective_there_is_a_knee_and_no_target() -> None:
 
 def test_strict_makes_remarks_findings() -> None:
     assert bench("read", SWEEP, *LIMITS, "--strict").exit_code == 1
-    assert bench("read", SWEEP / "stage_3_lifecycle_metrics.json", *LIMITS, "--strict").exit_code == 0
+    assert "stage_3_lifecycle_metrics.json: requests were spaced evener" in bench("read", SWEEP, *LIMITS).stdout
+
+
+def test_strict_finds_nothing_in_a_sound_file(tmp_path: Path) -> None:
+    counts = {"num_prompts": 6000, "completed": 6000, "failed": 0, "duration": 600.0, "request_throughput": 10.0}
+    write(tmp_path / "a.json", vllm_serve(**counts))
+    result = bench("read", tmp_path, *LIMITS, "--strict")
+    assert result.exit_code == 0, result.output
 
 
 def test_what_is_refused_is_named_and_the_rest_read(tmp_path: Path) -> None:
@@ -229,6 +236,14 @@ def test_the_curve_as_one_page_that_fetches_nothing(tmp_path: Path) -> None:
     assert "&lt;= 600 ms" in page
     assert "<script" not in page
     assert 'src="' not in page
+
+
+def test_a_place_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    result = bench("plot", SWEEP, "--out", tmp_path / "file" / "curve.svg")
+    assert result.exit_code == 2
+    assert "cannot be written" in result.stderr
+    assert "Traceback" not in result.output
 
 
 def test_another_ending_is_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from capacity.curve import curve_of, judge
 from capacity.knee import Knee, knee
 from capacity.sweep import Latency, Point
+from sandbox.engine.timing import EngineTiming
 from tests.core.made_points import closed_point, exactly, latency, made_curve, open_curve, open_point
 
 CARRIES = 10.0
@@ -170,23 +171,26 @@ def test_answers_that_are_not_streamed_are_judged_by_their_end() -> None:
     assert (bend.response, bend.load) == exactly("e2e", 5)
 
 
-def closed_sweep(without: str = "") -> list[Point]:
-    """The engine double's model: 7.8 s an answer for up to 50 in flight, then the same throughput for all."""
-    points = [closed_point(held, min(held, 50) / 7.8) for held in (10, 20, 30, 40, 50, 60, 80, 120)]
-    lacking: dict[str, dict[str, object]] = {
-        "": {},
-        "answers": {"e2e": None, "tpot": None},
-        "rate": {"throughput_rps": None},
-    }
-    return [replace(point, **lacking[without]) for point in points]  # type: ignore[arg-type]
+ENGINE = EngineTiming()
+LACKING: dict[str, dict[str, object]] = {
+    "nothing": {},
+    "answers": {"e2e": None, "tpot": None},
+    "rate": {"throughput_rps": None},
+}
 
 
-@pytest.mark.parametrize("without", ["", "answers", "rate"])
-def test_a_closed_loop_has_its_knee_in_flight(without: str) -> None:
-    bend = knee(curve_of([judge(point) for point in closed_sweep(without)], "in_flight"))
+def engine_point(held: int, lacking: dict[str, object]) -> Point:
+    """The engine double with `held` sequences, each of 1,000 tokens in and 400 out, one after another."""
+    answer_s = ENGINE.prefill_s(1000) + ENGINE.output_tokens * ENGINE.tpot_at(held)
+    return replace(closed_point(held, held / answer_s), **lacking)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("lacks", LACKING)
+def test_the_engine_double_in_closed_loops_has_its_knee_where_it_was_put(lacks: str) -> None:
+    sweep = [judge(engine_point(held, LACKING[lacks])) for held in (10, 20, 30, 40, 50, 60, 80, 120)]
+    bend = knee(curve_of(sweep, "in_flight"))
     assert bend is not None
-    assert float(bend.load) == pytest.approx(50)
     assert bend.above is not None
     assert bend.below is not None
-    assert float(bend.above) == pytest.approx(40)
-    assert float(bend.below) == pytest.approx(60)
+    for load, held in ((bend.above, 40), (bend.load, ENGINE.knee_in_flight), (bend.below, 60)):
+        assert float(load) == pytest.approx(held)

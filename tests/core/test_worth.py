@@ -32,6 +32,11 @@ SAID: dict[str, tuple[dict[str, object], dict[str, str]]] = {
         {"arrivals": "burst", "requested_rps": None},
         {"burst": "load", "first-wave": "nothing"},
     ),
+    "a trace": ({"arrivals": "replay", "requested_rps": None}, {"replay": "nothing"}),
+    "at even distances": ({"is_evenly_spaced": True}, {"even": "nothing"}),
+    "at random": ({"is_evenly_spaced": False, "burstiness": 1.0}, {}),
+    "evener than at random": ({"burstiness": 2.0}, {"even": "nothing"}),
+    "in bunches": ({"burstiness": 0.5}, {}),
     "sent 96 %": ({"achieved_rps": 7.7}, {"not-kept-up": "load"}),
     "sent 97 %": ({"achieved_rps": 7.76}, {}),
     "sending unknown": (
