@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from capacity.sweep import Arrivals, LatencyName, PerRequest
-from evidence.fields import Fields, Key, Unusable, found
+from evidence.fields import Fields, Key, Unusable
 
 METRICS: dict[str, LatencyName] = {
     "ttft": "ttft",
@@ -87,8 +87,10 @@ def per_request(document: dict[str, Any], completed: int | None) -> PerRequest |
         latencies = _summed(ttft, document.get("itls"))
     if latencies is None:
         return None
-    errors = document.get("errors") or []
-    done = [index for index, seconds in enumerate(latencies) if seconds > 0 and not found(errors, (index,))]
+    errors = document.get("errors")
+    if not isinstance(errors, list) or len(errors) != len(latencies):
+        errors = [""] * len(latencies)
+    done = [index for index, seconds in enumerate(latencies) if seconds > 0 and not errors[index]]
     if len(done) != completed or not done:
         return None
     e2e = tuple(latencies[index] for index in done)

@@ -41,9 +41,8 @@ def documents(content: bytes) -> list[Document]:
     try:
         return _items(_json(content.removeprefix(b"\xef\xbb\xbf")))
     except NoDocument:
-        lines = list(_lines(content))
-        if len(lines) > 1 and any(line.data is not None for line in lines):
-            return lines
+        if _is_lines(content):
+            return list(_lines(content))
         raise
 
 
@@ -65,6 +64,19 @@ def _lines(content: bytes) -> Iterator[Document]:
             yield Document(f"line {number}", None, str(reason))
         else:
             yield Document(f"line {number}", data if isinstance(data, dict) else {})
+
+
+def _is_lines(content: bytes) -> bool:
+    """Whether one of the first two lines is an object for itself, so that a broken one does not spoil the others."""
+    first, _, rest = content.strip().partition(b"\n")
+    return bool(rest) and any(_is_object(line) for line in (first, rest.partition(b"\n")[0]))
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(_json(line), dict)
+    except NoDocument:
+        return False
 
 
 def _json(content: bytes) -> Any:

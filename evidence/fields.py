@@ -28,7 +28,7 @@ def dotted(key: Key) -> str:
 def found(document: Any, key: Key) -> Any:
     """What stands at `key`; None where anything on the way is missing."""
     for part in key:
-        if isinstance(document, Mapping):
+        if isinstance(document, dict):  # by far the most often, and faster to ask than a Mapping
             document = document.get(part)
         elif isinstance(document, list) and isinstance(part, int) and part < len(document):
             document = document[part]
@@ -132,7 +132,7 @@ class Fields:
     def below(self, *key: str | int) -> dict[str, Key]:
         """`statistics` for `latency`: every name below `key`."""
         group = found(self.document, key)
-        return {name: (*key, name) for name in group} if isinstance(group, Mapping) else {}
+        return {name: (*key, name) for name in group} if isinstance(group, dict) else {}
 
     def texts(self, names: Mapping[str, Iterable[Key]]) -> dict[str, str]:
         """Facts of the serving side, by the names of `evidence.record`: the first of each one's keys that has any."""
@@ -177,7 +177,7 @@ def _finite(value: Any, key: Key, least: float = 0) -> float:
 
 def short(value: Any) -> str:
     """`value` as a reason shows it."""
-    if isinstance(value, Mapping | list):
-        return "a mapping" if isinstance(value, Mapping) else "a list"
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

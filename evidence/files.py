@@ -74,7 +74,7 @@ class _Reading:
     refused: list[Refusal] = field(default_factory=list)
     skipped: list[Skip] = field(default_factory=list)
     contents: dict[bytes, str] = field(default_factory=dict)
-    beside: dict[Path, list[dict[str, Any]]] = field(default_factory=dict)
+    beside: dict[tuple[Path, Recogniser], dict[str, Any] | None] = field(default_factory=dict)
 
     def file(self, path: Path) -> None:
         """Read one file into the sweep of its folder.
@@ -102,9 +102,10 @@ class _Reading:
 
     def _points(self, path: Path, part: Document, data: dict[str, Any], row: Format) -> None:
         def beside(recognises: Recogniser) -> dict[str, Any] | None:
-            if path.parent not in self.beside:
-                self.beside[path.parent] = list(_yaml_mappings(path.parent))
-            return next((mapping for mapping in self.beside[path.parent] if recognises(mapping)), None)
+            asked = (path.parent, recognises)
+            if asked not in self.beside:
+                self.beside[asked] = next((data for data in _yaml_mappings(path.parent) if recognises(data)), None)
+            return self.beside[asked]
 
         for place, result in row.results(data):
             origin = Origin(str(path), ".".join(filter(None, (part.place, place))))
@@ -113,6 +114,8 @@ class _Reading:
                 _check(point)
             except Unusable as reason:
                 self._refuse(origin, str(reason))
+            except Skipped as skipped:
+                self.skipped.append(Skip(str(origin), str(skipped)))
             else:
                 self.collection.add(row.sweep_folder(str(path.parent)), row, point)
 
@@ -152,7 +155,9 @@ def _row(part: Document) -> Format | Byproduct | None:
 
 
 def _yaml_mappings(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"}):
+    """Those of a folder, what is called a configuration first: there may be hundreds of reports beside it."""
+    paths = (path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"})
+    for path in sorted(paths, key=lambda path: (not path.name.startswith("config"), path.name)):
         try:
             yield from (part.data for part in documents(content(path)) if part.data is not None)
         except (NoDocument, NoEvidence):  # named where the file itself is read

@@ -6,11 +6,12 @@ Source: kubernetes-sigs/inference-perf 0.2 (`reportgen/base.py`, `config.py`) an
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 from capacity.sweep import Arrivals, Point
 from evidence.fields import Fields, Key, found
-from evidence.source import Byproduct, Format, Source
+from evidence.source import Byproduct, Format, Skipped, Source
 
 _LATENCY: Key = ("successes", "latency")
 _THROUGHPUT: Key = ("successes", "throughput")
@@ -44,6 +45,8 @@ def _is_sessions(document: dict[str, Any]) -> bool:
 
 
 def _point(document: dict[str, Any], source: Source) -> Point:
+    if PurePath(source.origin.file).name.startswith("adapter_"):  # nothing in it says so
+        raise Skipped("one adapter's share of a stage; the stage's file holds all")
     fields = Fields(document)
     configuration = source.beside(_is_configuration) or {}
     load = found(configuration, ("load",)) or {}

@@ -38,9 +38,9 @@ class Format:
     """One tool's results.
 
     `results` are the parts of a document that are a point each, with their places; `point` reads one of them, and
-    raises `evidence.fields.Unusable` where it is none. `sweep_folder` maps the folder of a result to that of its sweep;
-    `one_run_a_folder` says that a sweep is folders beside each other. `is_secondhand` is a conversion of another tool's
-    results, which count instead where they are there too.
+    raises `evidence.fields.Unusable` where it is none, `Skipped` where it need not be one. `sweep_folder` maps the
+    folder of a result to that of its sweep; `one_run_a_folder` says that a sweep is folders beside each other.
+    `is_secondhand` is a conversion of another tool's results, which count instead where they are there too.
     """
 
     name: str

@@ -75,3 +75,25 @@ def test_newer_stages_say_duration_and_concurrency(tmp_path: Path) -> None:
     # 0.0 is written where all requests started at once: nothing can be said of a rate.
     assert point.achieved_rps is None
     assert {"requested_rps", "achieved_rps"} & point.keys.keys() == set()
+
+
+def test_other_files_of_a_run_are_passed_over(tmp_path: Path) -> None:
+    stage = json.loads((FOLDER / "stage_3_lifecycle_metrics.json").read_text(encoding="utf-8"))
+    made.write(tmp_path / "stage_0_lifecycle_metrics.json", stage)
+    made.write(tmp_path / "adapter_sql_stage_0_lifecycle_metrics.json", stage | {"benchmark_time_seconds": 60.0})
+    requests = [{"start_time": 0.0, "end_time": 1.0, "request": "{}", "response": "{}", "info": {}, "error": None}]
+    made.write(tmp_path / "per_request_lifecycle_metrics.json", requests)
+    made.write(tmp_path / "summary_prometheus_metrics.json", {"load_summary": {}, "failures": {}, "successes": {}})
+    evidence = read([tmp_path])
+    assert [len(sweep.points) for sweep in evidence.sweeps] == [1]
+    assert evidence.refused == ()
+    assert len(evidence.skipped) == 3
+
+
+def test_the_configuration_is_found_among_reports(tmp_path: Path) -> None:
+    made.write(tmp_path / "stage.json", json.loads((FOLDER / "stage_3_lifecycle_metrics.json").read_text("utf-8")))
+    (tmp_path / "benchmark_report.yaml").write_text("load: no mapping\n", encoding="utf-8")
+    (tmp_path / "broken.yaml").write_text("a: [\n", encoding="utf-8")
+    (tmp_path / "run.yml").write_text((FOLDER / "config.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    (point,) = _points(tmp_path)
+    assert point.concurrency_limit == 440.0

@@ -82,3 +82,11 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
         ("line 3", "cut short"),
         ("line 4", "no result of a benchmark tool that is known here"),
     ]
+
+
+def test_a_broken_first_line_does_not_spoil_the_second(tmp_path: Path) -> None:
+    path = made.write_lines(tmp_path / "runs.jsonl", [made.sglang()])
+    path.write_text('{"backend": "sgl\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
+    evidence = read([path])
+    assert [point.origin.place for sweep in evidence.sweeps for point in sweep.points] == ["line 2"]
+    assert [item.file.rpartition(": ")[2] for item in evidence.refused] == ["line 1"]
