@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field
 from stacks.faults import InputError
 from stacks.reading import read
 from stacks.spec import Count, GpuCount, Positive, Spec, Text
+from stacks.yaml_text import Document
 
 RECORD_FILE = "serving.yaml"
 
@@ -156,10 +157,15 @@ def load(path: Path) -> ServingRecord:
     Raises:
         InputError: with every fault of the file.
     """
+    return load_with_lines(path)[0]
+
+
+def load_with_lines(path: Path) -> tuple[ServingRecord, Document]:
+    """Read one record, and where each of its facts stands. Raises as `load` does."""
     reading = read(path, ServingRecord, "Write it where the results are: which model, engine and GPUs served them.")
     if reading.model is None or reading.faults:
         raise InputError(reading.faults)
-    return reading.model
+    return reading.model, reading.document
 
 
 def beside(place: Path, top: Path) -> Path | None:

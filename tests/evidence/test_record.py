@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evidence.comparison import contradictions, differences
+from evidence.comparison import contradictions, differences, faults
 from evidence.files import read
 from evidence.record import NAMES, ServingRecord, beside, load
 from stacks.faults import InputError
@@ -133,6 +133,17 @@ def test_each_difference_is_named(
     (difference,) = differences(_record(tmp_path, whole.replace(*change)), sized, pool).differences
     assert (difference.name, difference.recorded, difference.other) == (name, recorded, service)
     assert str(difference) == f"{name}: {recorded} was measured, the service has {service}"
+
+
+def test_differences_are_faults_of_the_record_with_their_lines(tmp_path: Path) -> None:
+    service, pool = _local()
+    _record(tmp_path, SHIPPED.read_text(encoding="utf-8").replace("L40S", "H100").replace("seqs: 64", "seqs: 32"))
+    found = faults(tmp_path / "serving.yaml", "support-bot", service, pool)
+    assert [(fault.line, fault.path, fault.got, fault.expected) for fault in found] == [
+        (16, "settings.max-num-seqs", "32", "64, as support-bot has it"),
+        (17, "gpu.type", "H100", "L40S, as support-bot has it"),
+    ]
+    assert faults(SHIPPED, "support-bot", service, pool) == []
 
 
 @pytest.mark.parametrize(
