@@ -31,11 +31,18 @@ SECONDS_A_MINUTE = 60
 
 @dataclass(frozen=True)
 class Carries:
-    """What one replica carries of one class at the SLO, in each dimension that was measured, and where from."""
+    """What one replica carries of one class at the SLO, in each dimension that was measured, and where from.
 
-    load: Mapping[Dimension, Fraction]
+    why: how result files came to it; empty for a number that was typed. at_slo: they were judged by the request's own
+    SLO. sequences: `max_num_seqs` of the engine that was measured, where its record says it.
+    """
+
+    load: dict[Dimension, Fraction]
     kind: Kind
     evidence: str
+    why: str = ""
+    at_slo: bool = False
+    sequences: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,15 +93,16 @@ def misfits(request: Request) -> Iterator[Misfit]:
         yield Misfit(place, str(said.survive), expected, "Lower rollout.unavailable, or spread wider.")
 
 
-def plan(request: Request, memory: tuple[Memory, ...] = ()) -> Plan:
+def plan(request: Request, memory: tuple[Memory, ...] = (), measured: Mapping[str, Carries] | None = None) -> Plan:
     """Size one request against the service it names and the pool that serves it.
 
     Args:
+        measured: what result files say of a class; without, what is typed in platform.yaml and in the request.
         memory: of its model candidates whose size is known (`capacity.memory`), the one sized for first.
     """
     workload, service = request.workload, request.service
     classes = workload.profile.classes
-    carries = {kind: _carries(load, service) for kind, load in classes.items()}
+    carries = {kind: (measured or {}).get(kind) or typed(load, service) for kind, load in classes.items()}
     ttft_ms = workload.slo.ttft_p95_ms or service.slo.ttft_p95_ms
     tpot_ms = workload.slo.tpot_p95_ms or service.slo.tpot_p95_ms
     ends = {
@@ -117,8 +125,8 @@ def plan(request: Request, memory: tuple[Memory, ...] = ()) -> Plan:
     return Plan(request.name, workload, service, carries, fewest, most, gaps, memory)
 
 
-def _carries(load: WorkloadClass, service: Service) -> Carries:
-    """The class's own measurement where there is one; what it leaves out, the service's."""
+def typed(load: WorkloadClass, service: Service) -> Carries:
+    """What is typed: the class's own measurement where there is one; what it leaves out, the service's."""
     in_flight: dict[Dimension, Fraction] = {"in_flight": Fraction(service.capacity.in_flight_per_replica)}
     own = load.per_replica
     if own is None:

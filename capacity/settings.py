@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from capacity.operating import OF_THE_KNEE
@@ -22,6 +23,7 @@ from stacks.spec import NodePool
 
 Place = tuple[str, ...]
 MS = 1000
+THRESHOLD = "KEDA's threshold, in flight a replica"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Setting:
     name: str
     place: Place | None
     now: str | None
-    value: int | str
+    value: int | Decimal | str
     why: str
 
     @property
@@ -53,16 +55,9 @@ class Setting:
 def settings(plans: Sequence[Plan], pool: NodePool, flags: Flags) -> tuple[Setting, ...]:
     """Of one service, from all the requests that are made to it."""
     service, name = plans[0].service, plans[0].workload.service
-    target = Fraction(service.capacity.in_flight_per_replica)
-    found = [
-        Setting(
-            "KEDA's threshold, in flight a replica",
-            ("capacity", "in_flight_per_replica"),
-            decimal_text(target),
-            decimal_text(target),
-            f"the operating target, from {service.capacity.evidence}; nothing discounts it again",
-        )
-    ]
+    threshold = _threshold(plans)
+    target = Fraction(threshold.value)
+    found = [threshold]
     sequences = _sequences(plans, target)
     found.append(sequences)
     slots = int(sequences.value)
@@ -81,19 +76,45 @@ def settings(plans: Sequence[Plan], pool: NodePool, flags: Flags) -> tuple[Setti
     return (*found, *_replicas(plans, pool))
 
 
+def _threshold(plans: Sequence[Plan]) -> Setting:
+    """The operating target: what result files say where they were read, else what is typed."""
+    service = plans[0].service
+    typed = Fraction(service.capacity.in_flight_per_replica)
+    measured = [
+        one.load["in_flight"]
+        for plan in plans
+        for one in plan.carries.values()
+        if one.at_slo and "in_flight" in one.load
+    ]
+    target = min(measured, default=typed)
+    if measured:
+        # Rounded down, and to a number that a person reads.
+        target = Fraction(math.floor(target)) if target >= 1 else Fraction(math.floor(target * 1000), 1000)
+    why = f"the operating target, from {service.capacity.evidence}; nothing discounts it again"
+    now, value = decimal_text(typed), decimal_text(target)
+    return Setting(THRESHOLD, ("capacity", "in_flight_per_replica"), now, _yaml_number(value), why)
+
+
+def _yaml_number(text: str) -> int | Decimal:
+    return int(text) if text.isdecimal() else Decimal(text)
+
+
 def _sequences(plans: Sequence[Plan], target: Fraction) -> Setting:
     service = plans[0].service
     knee = math.ceil(target / OF_THE_KNEE)
     why = (
         f"the knee: {decimal_text(target)} is {decimal_text(100 * OF_THE_KNEE)} % of it; more only slow each other down"
     )
+    measured = [one.sequences for plan in plans for one in plan.carries.values() if one.sequences is not None]
+    if measured:
+        knee, why = min(measured), "as measured: with another number the evidence is of another configuration"
     value = knee
     fits = [fit for plan in plans for one in plan.memory[:1] for fit in one.fits if fit.what.startswith("p95")]
     least = min(fits, key=lambda fit: fit.fewest, default=None)
     if least is not None and least.fewest < knee:
         # The spec wants it above the target; below that memory() has found what cannot work.
         value = max(least.fewest, math.floor(target) + 1)
-        why = f"as many of {least.tokens} tokens ({least.what}) fit into the GPUs' memory; the knee would be at {knee}"
+        why = f"as many of {least.tokens} tokens ({least.what}) fit into the GPUs' memory, not {knee} ({why})"
     return Setting("sequences at once", ("engine", "max_num_seqs"), str(service.engine.max_num_seqs), value, why)
 
 

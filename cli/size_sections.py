@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from capacity.allowed import open_questions, remarks
 from capacity.offered import DIMENSIONS, Dimension
@@ -135,14 +136,20 @@ def _capacity(plan: Plan) -> Section:
                 rows.append((UNITS[name], kind, load, "not measured", "not compared", ""))
                 continue
             replicas = span(low.load[name] / each, high.load[name] / each)
-            rows.append((UNITS[name], kind, load, decimal_text(each), replicas, plan.carries[kind].evidence))
+            rows.append((UNITS[name], kind, load, _short(each), replicas, plan.carries[kind].evidence))
     lines = [
         f"{UNITS[name]}: {span(plan.fewest.needs[name], plan.most.needs[name])} replicas of load{_binds(plan, name)}"
         for name in DIMENSIONS
         if name in plan.fewest.needs
     ]
+    lines += [f"{kind}: {one.why}" for kind, one in plan.carries.items() if one.why]
     columns = ("dimension", "class", "load", "one replica carries", "replicas of load", "evidence")
     return Section("Capacity of one replica, at the SLO", columns, tuple(rows), tuple(lines))
+
+
+def _short(number: Fraction) -> str:
+    """What was measured is not known to more digits than these."""
+    return decimal_text(round(number, 3))
 
 
 def _binds(plan: Plan, name: Dimension) -> str:

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def settings_data(found: Mapping[str, tuple[Setting, ...]]) -> list[dict[str, An
             "name": one.name,
             "place": list(one.place) if one.place else None,
             "now": one.now,
-            "value": one.value,
+            "value": float(one.value) if isinstance(one.value, Decimal) else one.value,
             "changes": one.changes,
             "why": one.why,
         }
@@ -96,7 +97,7 @@ def patched(requests: Requests, found: Mapping[str, tuple[Setting, ...]]) -> str
 
 def diff(requests: Requests, text: str) -> str:
     """A unified diff from the file as it is to `text`; empty if they are the same."""
-    name = shown(_path(requests))
+    name = shown(_path(requests)).lstrip("/")
     lines = difflib.unified_diff(
         _text(requests).splitlines(keepends=True), text.splitlines(keepends=True), f"a/{name}", f"b/{name}"
     )

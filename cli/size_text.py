@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,25 +10,14 @@ import click
 
 from capacity.allowed import open_questions, remarks
 from capacity.plan import End, Plan
-from capacity.settings import Setting
 from cli.output import table
 from cli.size_memory import memory_data
+from cli.size_run import Report
 from cli.size_section import Section
 from cli.size_sections import headlines, sections
 from cli.size_settings import settings_data, settings_sections
 
 Number = int | float
-
-
-@dataclass(frozen=True)
-class Report:
-    """All that is printed of one run. settings: by service. diff: from platform.yaml to what they would make of it."""
-
-    stack: str
-    plans: tuple[Plan, ...]
-    settings: Mapping[str, tuple[Setting, ...]]
-    findings: tuple[str, ...]
-    diff: str
 
 
 def echo(report: Report) -> None:
@@ -43,6 +31,8 @@ def echo(report: Report) -> None:
     for section in settings_sections(report.settings):
         _echo(section)
     click.echo(f"\n{report.diff}" if report.diff else "\nplatform.yaml has them all.")
+    for text in report.notes:
+        click.echo(f"Note: {text}")
     for text in report.findings:
         click.echo(f"! {text}")
 
@@ -70,6 +60,8 @@ def _markdown(report: Report) -> Iterator[str]:
             yield from _section(section)
     for section in settings_sections(report.settings):
         yield from _section(section)
+    if report.notes:
+        yield "\n".join(f"- {_cell(text)}" for text in report.notes) + "\n"
     if report.diff:
         yield f"```diff\n{report.diff}```\n"
 
@@ -103,6 +95,7 @@ def data(report: Report) -> dict[str, Any]:
         "workloads": [_plan_data(plan) for plan in report.plans],
         "settings": settings_data(report.settings),
         "findings": list(report.findings),
+        "notes": list(report.notes),
         "diff": report.diff,
     }
 
@@ -119,6 +112,7 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
             kind: {
                 "kind": one.kind,
                 "evidence": one.evidence,
+                "why": one.why,
                 **{name: _number(value) for name, value in one.load.items()},
             }
             for kind, one in plan.carries.items()

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import yaml
@@ -25,7 +26,7 @@ class Edit:
     """Set the scalar at `path`, a path of keys. `note` becomes a comment at the end of its line, if there is room."""
 
     path: tuple[str, ...]
-    value: int | str
+    value: int | Decimal | str
     note: str = ""
 
 
@@ -48,7 +49,7 @@ def changed(text: str, edits: Sequence[Edit]) -> str:
     return text
 
 
-def _put(data: Any, path: tuple[str, ...], value: int | str) -> None:
+def _put(data: Any, path: tuple[str, ...], value: int | Decimal | str) -> None:
     for key in path[:-1]:
         if data.get(key) is None:
             data[key] = {}
@@ -135,6 +136,8 @@ def _key(key: str) -> str:
     return key if PLAIN.match(key) else f'"{key}"'
 
 
-def _scalar(value: int | str) -> str:
+def _scalar(value: int | Decimal | str) -> str:
     """Numbers as they are; text in quotes, so that it stays text."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return str(value) if isinstance(value, int) else f'"{value}"'

@@ -122,6 +122,7 @@ class TestClasses:
         assert plan["remarks"] == ["the peaks of all classes are taken to coincide"]
 
     def test_the_plan_is_worth_its_weakest_number(self, stack: Path) -> None:
+        (stack / "benchmarks" / "serving.yaml").unlink()
         own = {"in_flight": 10, "evidence": "benchmarks/support-8b-l40s.md", "kind": "measured"}
         write_request(stack, {"in_flight": 80, "per_replica": own}, **NO_RESERVE)
         assert planned()["evidence_kind"] == "measured"
@@ -296,6 +297,7 @@ class TestInit:
         for name in ("config.json", "model.safetensors.index.json"):
             (stack / "models" / "support-8b").mkdir(parents=True, exist_ok=True)
             (stack / "models" / "support-8b" / name).write_text(MODEL[name])
+        (stack / "benchmarks" / "serving.yaml").unlink()
         edit(stack / "platform.yaml", "max_num_seqs: 64", "max_num_seqs: 56")  # as many as fit at the p95 it shows
         (stack / "traces").mkdir()
         (stack / "traces" / "lengths-and-times.csv").write_text("")
@@ -312,11 +314,11 @@ class TestInit:
 
 
 def test_markdown_has_every_section_and_no_markup_from_a_name(stack: Path) -> None:
-    change_service(stack, capacity={"evidence": "benchmarks/a|b"})
-    (stack / "benchmarks" / "a|b").write_text("")
+    change_service(stack, capacity={"evidence": "benchmarks/a|b.md"})
+    (stack / "benchmarks" / "a|b.md").write_text("")
     write_classes(stack, {"chat": {"active_users": 40}})
     text = run("plan", "-s", "local", "-o", "markdown").stdout
-    assert text.startswith("# Sizing of stack local\n\n## bot\n\nrests on illustrative evidence (benchmarks/a\\|b)")
+    assert text.startswith("# Sizing of stack local\n\n## bot\n\nrests on illustrative evidence (benchmarks/a\\|b.md)")
     for title in ("Load on the GPUs", "Capacity of one replica", "Reserve", "Replicas", "Assumptions", "Not said"):
         assert f"### {title}" in text
     tables = [line for line in text.splitlines() if line.startswith("|")]

@@ -21,6 +21,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = copied_stacks(tmp_path)
     monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
     shutil.copytree(CONFIGS, root / "local" / "models")
+    (root / "local" / "benchmarks" / "serving.yaml").unlink()  # of the service as it is shipped
     return root / "local"
 
 

@@ -1,0 +1,147 @@
+"""Plans that rest on result files: what one replica carries is read, and evidence of something else is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.sizing import KNOWN, change_service, planned, run, write_classes, write_request
+from tests.cli.stack_folder import REPOSITORY, copied_stacks
+
+SWEEP = REPOSITORY / "tests" / "evidence" / "files" / "inference_perf_sweep"
+NO_RESERVE = {"reliability": {"headroom_pct": 0}}
+LOAD = {
+    "rps": 200,
+    "request_duration_s": 1,
+    "input_tokens": {"mean": 200},
+    "output_tokens": {"mean": 60},
+    "prefix_cache_hit_pct": 0,
+}
+RECORD = {
+    "kind": "sandbox",
+    "model": {"name": "meta-llama/Meta-Llama-3-8B-Instruct", "revision": "3f2c9e1", "served_as": "support-8b"},
+    "runtime": {"name": "vllm", "version": "0.33.0"},
+    "settings": {"max-num-seqs": "64"},
+    "gpu": {"type": "L40S", "count": 1},
+}
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The service's evidence is a sweep of which 52.23 in flight, 69.14 rps and 4274 tokens/s are the target."""
+    root = copied_stacks(tmp_path)
+    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
+    folder = root / "local"
+    shutil.copytree(SWEEP, folder / "benchmarks" / "sweep")
+    slo = {"ttft_p95_ms": 600, "tpot_p95_ms": 40}
+    change_service(folder, capacity={"evidence": "benchmarks/sweep", "kind": "measured"}, slo=slo)
+    record(folder)
+    write_request(folder, LOAD, **NO_RESERVE)
+    return folder
+
+
+def record(folder: Path, place: str = "sweep", **changes: Any) -> None:
+    (folder / "benchmarks" / place / "serving.yaml").write_text(json.dumps(RECORD | changes) + "\n")
+
+
+def test_the_replicas_number_is_read_and_not_typed(stack: Path) -> None:
+    plan = planned()
+    carries = plan["one_replica"]["chat"]
+    assert [round(carries[name], 2) for name in ("in_flight", "rps", "output_tokens_per_s")] == [52.23, 69.14, 4274.12]
+    assert carries["evidence"] == "benchmarks/sweep"
+    assert carries["why"].startswith("75 % of the knee")
+    # 200 in flight / 52.23 = 3.83
+    assert (plan["most"]["binds"], plan["most"]["replicas"]) == ("in_flight", 4)
+    text = run("plan", "-s", "local").stdout
+    assert "69.143" in text
+    assert "chat: 75 % of the knee (92.19 requests/s)" in text
+
+
+def test_the_plan_is_worth_what_the_record_says(stack: Path) -> None:
+    assert planned()["evidence_kind"] == "sandbox"
+    first = run("plan", "-s", "local").stdout.splitlines()[0]
+    assert first.startswith("bot: rests on sandbox evidence (benchmarks/sweep)")
+    record(stack, kind="measured")
+    assert planned()["evidence_kind"] == "measured"
+
+
+def test_the_threshold_follows_from_it(stack: Path) -> None:
+    found = {one["name"]: one for one in planned()["settings"]}
+    assert found["KEDA's threshold, in flight a replica"]["value"] == 52
+    assert found["sequences at once"]["value"] == 64
+    assert "as measured" in found["sequences at once"]["why"]
+    run("plan", "-s", "local", "--write")
+    platform = yaml.safe_load((stack / "platform.yaml").read_text())
+    assert platform["services"]["support-bot"]["capacity"]["in_flight_per_replica"] == 52
+
+
+def test_the_requests_own_slo_judges_it(stack: Path) -> None:
+    """TTFT p95 is 91 ms at 46 rps and 152 ms at 92: at 100 ms one replica carries less."""
+    write_request(stack, LOAD, slo={"ttft_p95_ms": 100}, **NO_RESERVE)
+    plan = planned()
+    assert plan["findings"] == []
+    assert plan["one_replica"]["chat"]["in_flight"] < 52
+    assert plan["most"]["replicas"] > 4
+
+
+def test_no_load_that_keeps_the_slo_leaves_the_typed_number_unsupported(stack: Path) -> None:
+    write_request(stack, LOAD, slo={"ttft_p95_ms": 1}, **NO_RESERVE)
+    plan = planned(code=1)
+    assert any("shows no load at which one replica keeps the SLO for class chat" in text for text in plan["findings"])
+    assert plan["one_replica"]["chat"]["in_flight"] == 40
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        (
+            {"model": {"name": "other", "revision": "1"}},
+            "model.name: got other, expected support-8b, as the",
+        ),
+        ({"runtime": {"name": "vllm", "version": "0.11.0"}}, "runtime.version: got 0.11.0, expected 0.33.0"),
+        ({"gpu": {"type": "A100", "count": 1}}, "gpu.type: got A100, expected L40S"),
+        ({"settings": {"max-num-seqs": "128"}}, "settings.max-num-seqs: got 128, expected 64"),
+    ],
+)
+def test_evidence_of_another_configuration_is_refused_by_name(stack: Path, changes: dict[str, Any], fault: str) -> None:
+    record(stack, **changes)
+    result = run("plan", "-s", "local", code=2)
+    assert f"serving.yaml: {fault}" in result.stderr
+    assert result.stdout == ""
+
+
+def test_every_difference_is_named_at_once(stack: Path) -> None:
+    record(stack, gpu={"type": "H100", "count": 8}, settings={"max-num-seqs": "128"})
+    faults = run("plan", "-s", "local", code=2).stderr
+    assert [name in faults for name in ("gpu.type", "gpu.count", "settings.max-num-seqs")] == [True] * 3
+
+
+def test_no_record_is_said(stack: Path) -> None:
+    (stack / "benchmarks" / "sweep" / "serving.yaml").unlink()
+    (stack / "benchmarks" / "serving.yaml").unlink(missing_ok=True)
+    assert "Note: benchmarks/sweep has no record of what was served" in run("plan", "-s", "local").stdout
+
+
+def test_a_broken_file_among_it_is_a_finding_and_the_rest_is_read(stack: Path) -> None:
+    (stack / "benchmarks" / "sweep" / "broken.json").write_text("{")
+    plan = planned(code=1)
+    assert any("broken.json is refused" in text for text in plan["findings"])
+    assert plan["most"]["replicas"] == 4
+
+
+def test_a_class_is_read_from_its_own_sweep(stack: Path) -> None:
+    long = stack / "benchmarks" / "sweep" / "long"
+    long.mkdir()
+    shutil.copy(SWEEP / "config.yaml", long)
+    for name in ("stage_0_lifecycle_metrics.json", "stage_1_lifecycle_metrics.json"):
+        (stack / "benchmarks" / "sweep" / name).rename(long / name)
+    record(stack, "sweep/long", workload_class="long")
+    write_classes(stack, {kind: KNOWN | LOAD | {"rps": 69} for kind in ("chat", "long")}, **NO_RESERVE)
+    carries = planned()["one_replica"]
+    assert carries["chat"]["rps"] > 69
+    assert carries["long"]["rps"] < 60
