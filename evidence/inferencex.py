@@ -1,9 +1,10 @@
 """InferenceX (formerly InferenceMAX): aggregates of vLLM-like results, one a concurrency.
 
 Latencies are in seconds and bare of a unit (`p99_ttft`); every load is a closed loop of `conc` requests; throughput is
-given by the GPU. Nothing says how many requests completed or failed, or how long it took.
+given by the GPU. Only aggregates of agents' traces say how many requests completed, and the whole throughput; none says
+how long it took.
 
-Source: SemiAnalysisAI/InferenceX `utils/process_result.py`.
+Source: SemiAnalysisAI/InferenceX `utils/process_result.py`, and its database's metric keys.
 """
 
 from __future__ import annotations
@@ -29,21 +30,26 @@ _SERVING: dict[str, list[Key]] = {
 
 
 def _is_aggregate(document: dict[str, Any]) -> bool:
-    return {"conc", "isl", "osl", "tput_per_gpu"} <= document.keys()
+    return {"conc", "hw"} <= document.keys() and ("tput_per_gpu" in document or "output_tput_tps" in document)
 
 
 def _point(document: dict[str, Any], source: Source) -> Point:
     fields = Fields(document)
     keys = statistics(document, suffix="")
     gpus, decoding = _gpus(fields)
+    completed = fields.count("completed", ("num_requests_successful",))
 
     def latency(name: LatencyName) -> Any:
         return fields.latency(name, keys.get(name, {}))
 
-    def total(field: str, per_gpu: str, over: int | None) -> float | None:
-        rate = fields.positive(field, (per_gpu,))
+    def tokens_per_s(name: str, over: int | None) -> float | None:
+        field = f"{name}_tokens_per_s"
+        whole = fields.positive(field, (f"{name}_tput_tps",))
+        if whole is not None:
+            return whole
+        rate = fields.positive(field, (f"{name}_tput_per_gpu",))
         fields.keys.pop(field, None)
-        return fields.derived(field, rate * over, f"{per_gpu} x its GPUs") if rate and over else None
+        return fields.derived(field, rate * over, f"{name}_tput_per_gpu x its GPUs") if rate and over else None
 
     prefilling = None if gpus is None or decoding is None else (gpus - decoding or gpus)
     return Point(
@@ -51,16 +57,27 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         "inferencex",
         arrivals="closed",
         concurrency_limit=fields.positive("concurrency_limit", ("conc",)),
+        completed=completed,
+        failed=_failed(fields, completed),
         ttft=latency("ttft"),
         tpot=latency("tpot"),
         itl=latency("itl"),
         e2e=latency("e2e"),
-        input_tokens_per_s=total("input_tokens_per_s", "input_tput_per_gpu", prefilling),
-        output_tokens_per_s=total("output_tokens_per_s", "output_tput_per_gpu", decoding),
+        input_tokens_per_s=tokens_per_s("input", prefilling),
+        output_tokens_per_s=tokens_per_s("output", decoding),
         gpus=gpus,
         configuration=fields.texts(_SERVING),
         keys=fields.keys,
     )
+
+
+def _failed(fields: Fields, completed: int | None) -> int | None:
+    total = fields.count("failed", ("num_requests_total",))
+    fields.keys.pop("failed", None)
+    if total is None or completed is None or total < completed:
+        return None
+    fields.keys["failed"] = "num_requests_total - num_requests_successful"
+    return total - completed
 
 
 def _gpus(fields: Fields) -> tuple[int | None, int | None]:

@@ -104,6 +104,17 @@ def test_an_aggregate_of_split_prefill_and_decode(tmp_path: Path) -> None:
     assert (point.gpus, point.output_tokens_per_s, point.input_tokens_per_s) == (24, 7200.0, 3600.0)
 
 
+def test_an_aggregate_of_agents_traces(tmp_path: Path) -> None:
+    counts = {"num_requests_total": 40, "num_requests_successful": 38, "output_tput_tps": 1234.5}
+    trace = made.inferencex(**counts)
+    del trace["isl"], trace["osl"]
+    (sweep,) = read([made.write(tmp_path / "agg.json", trace)]).sweeps
+    (point,) = sweep.points
+    assert (point.completed, point.failed, point.output_tokens_per_s) == (38, 2, 1234.5)
+    assert point.keys["output_tokens_per_s"] == "output_tput_tps"
+    assert point.keys["input_tokens_per_s"] == "input_tput_per_gpu x its GPUs"
+
+
 def test_a_list_of_aggregates_is_a_sweep(tmp_path: Path) -> None:
     path = made.write(tmp_path / "all.json", [made.inferencex(conc=conc) for conc in (64, 4, 16)])
     (sweep,) = read([path]).sweeps
