@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from capacity.sweep import Sweep
-from evidence.record import NAMES, ServingRecord, load_with_lines
-from stacks.faults import Fault
+from evidence.record import NAMES, ServingRecord
 from stacks.instance_types import INSTANCE_TYPES
-from stacks.reading import shown
 from stacks.spec import NodePool, Service
 
 
@@ -76,30 +73,6 @@ def differences(record: ServingRecord, service: Service, pool: NodePool) -> Comp
     ]
     every = dict.fromkeys([*NAMES, *recorded, *wanted])
     return Comparison(tuple(found), tuple(name for name in every if name not in both))
-
-
-def faults(path: Path, name: str, service: Service, pool: NodePool) -> list[Fault]:
-    """Each difference between the record at `path` and the service called `name`, as bad input of the record's file.
-
-    Raises:
-        InputError: with every fault of the record itself.
-    """
-    record, document = load_with_lines(path)
-    fix = f"Measure what {name} runs, or correct the record if it was measured so."
-    found = []
-    for difference in differences(record, service, pool).differences:
-        place = tuple(difference.name.split(".", 1))
-        found.append(
-            Fault(
-                shown(path),
-                document.line(place),
-                difference.name,
-                difference.recorded,
-                f"{difference.other}, as {name} has it",
-                fix,
-            )
-        )
-    return found
 
 
 def contradictions(record: ServingRecord, sweeps: Iterable[Sweep]) -> tuple[Difference, ...]:

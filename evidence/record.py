@@ -15,7 +15,6 @@ from pydantic import BeforeValidator, Field
 from stacks.faults import InputError
 from stacks.reading import read
 from stacks.spec import Count, GpuCount, Positive, Spec, Text
-from stacks.yaml_text import Document
 
 RECORD_FILE = "serving.yaml"
 
@@ -116,12 +115,6 @@ class ServingRecord(Spec):
         described = {"kind", "workload_class"}
         return dict(_flat(self.model_dump(exclude_none=True, exclude=described), ""))
 
-    def unstated(self) -> tuple[str, ...]:
-        """What a complete record says and this one does not."""
-        facts = self.facts()
-        missing = [name for name in NAMES if name not in facts]
-        return (*missing, *(() if self.settings else ("settings",)))
-
 
 def _flat(values: dict[str, object], above: str) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
@@ -157,15 +150,10 @@ def load(path: Path) -> ServingRecord:
     Raises:
         InputError: with every fault of the file.
     """
-    return load_with_lines(path)[0]
-
-
-def load_with_lines(path: Path) -> tuple[ServingRecord, Document]:
-    """Read one record, and where each of its facts stands. Raises as `load` does."""
     reading = read(path, ServingRecord, "Write it where the results are: which model, engine and GPUs served them.")
     if reading.model is None or reading.faults:
         raise InputError(reading.faults)
-    return reading.model, reading.document
+    return reading.model
 
 
 def beside(place: Path, top: Path) -> Path | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evidence.comparison import contradictions, differences, faults
+from evidence.comparison import contradictions, differences
 from evidence.files import read
 from evidence.record import NAMES, ServingRecord, beside, load
 from stacks.faults import InputError
@@ -53,7 +53,6 @@ def _with_args(service: Service, **args: str) -> Service:
 
 def test_a_whole_record_states_everything(tmp_path: Path) -> None:
     record = _record(tmp_path)
-    assert record.unstated() == ()
     facts = record.facts()
     assert set(NAMES) <= facts.keys()
     assert facts["settings.gpu-memory-utilization"] == "0.90"
@@ -62,10 +61,12 @@ def test_a_whole_record_states_everything(tmp_path: Path) -> None:
     assert facts["host.memory_gib"] == "64"
 
 
-def test_a_small_record_says_what_it_leaves_out(tmp_path: Path) -> None:
-    record = _record(tmp_path, "kind: sandbox\nmodel: {name: m}\nruntime: {name: vllm}\ngpu: {type: L4}\n")
-    assert {"model.revision", "gpu.count", "settings", "host.driver"} <= set(record.unstated())
-    assert {"model.name", "gpu.type"}.isdisjoint(record.unstated())
+def test_what_a_small_record_leaves_out_is_compared_with_nothing(tmp_path: Path) -> None:
+    record = _record(tmp_path, "kind: sandbox\nmodel: {name: support-8b}\nruntime: {name: vllm}\ngpu: {type: L40S}\n")
+    comparison = differences(record, *_local())
+    assert comparison.differences == ()
+    assert {"model.revision", "gpu.count", "settings.max-num-seqs", "host.driver"} <= set(comparison.not_compared)
+    assert {"model.name", "runtime.name", "gpu.type"}.isdisjoint(comparison.not_compared)
 
 
 def test_every_fault_at_once_with_its_line(tmp_path: Path) -> None:
@@ -133,17 +134,6 @@ def test_each_difference_is_named(
     (difference,) = differences(_record(tmp_path, whole.replace(*change)), sized, pool).differences
     assert (difference.name, difference.recorded, difference.other) == (name, recorded, service)
     assert str(difference) == f"{name}: {recorded} was measured, the service has {service}"
-
-
-def test_differences_are_faults_of_the_record_with_their_lines(tmp_path: Path) -> None:
-    service, pool = _local()
-    _record(tmp_path, SHIPPED.read_text(encoding="utf-8").replace("L40S", "H100").replace("seqs: 64", "seqs: 32"))
-    found = faults(tmp_path / "serving.yaml", "support-bot", service, pool)
-    assert [(fault.line, fault.path, fault.got, fault.expected) for fault in found] == [
-        (16, "settings.max-num-seqs", "32", "64, as support-bot has it"),
-        (17, "gpu.type", "H100", "L40S, as support-bot has it"),
-    ]
-    assert faults(SHIPPED, "support-bot", service, pool) == []
 
 
 @pytest.mark.parametrize(
