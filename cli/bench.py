@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,14 +13,9 @@ from cli.exits import FINDING
 from cli.options import examples, optional_stack_option, output_option
 
 if TYPE_CHECKING:
-    from capacity.objective import Objective
-    from capacity.operating import Reading
-    from evidence.files import Evidence
+    from cli.bench_answer import Answer
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-ATTAINMENT_PCT = Decimal(99)
-"""As `slo.attainment_pct` of a service has it where nothing else is said."""
 
 
 class Amount(click.ParamType[Decimal]):
@@ -49,7 +43,7 @@ def objective_options(command: F) -> F:
         click.option(
             "--attainment-pct",
             type=Amount(),
-            help=f"Of all requests sent, the share that keeps every limit at once.  [default: {ATTAINMENT_PCT}]",
+            help="Of all requests sent, the share that keeps every limit at once.  [default: 99]",
         ),
         optional_stack_option,
         click.option("--service", metavar="NAME", help="Take the objective from this service's slo."),
@@ -95,29 +89,24 @@ def read(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, output: s
     The knee is where the load for each second of response is greatest: up to there waiting grows less than the load.
     Only open-loop points count, or closed ones for requests in flight where there are no others.
 
-    Exits 1 if a file or a sweep was refused, 2 if there is no evidence at all.
+    Exits 1 if a file or a sweep was refused, or if its record, its files or the service disagree on what was served;
+    2 if there is no evidence at all.
     """
-    objective = _objective(**asked)
-    evidence, readings = _read(paths, objective)
-
-    from cli import bench_data, bench_text
+    from cli import bench_data, bench_record, bench_text
+    from cli.bench_answer import answered, question
     from cli.output import emit, table
 
+    answer = answered(paths, question(**asked))
     if output == "json":
-        data = {
-            "objective": bench_data.objective_data(objective),
-            "sweeps": [bench_data.reading_data(reading) for reading in readings],
-            "refused": [{"file": one.file, "reason": one.reason} for one in evidence.refused],
-            "skipped": [{"file": one.file, "reason": one.reason} for one in evidence.skipped],
-        }
-        emit(data, output)
+        emit(bench_data.answer_data(answer), output)
     else:
-        click.echo(bench_text.promise(objective))
-        for reading in readings:
-            click.echo()
-            table(bench_text.COLUMNS, bench_text.rows(reading), title=reading.sweep.name)
+        click.echo(bench_text.promise(answer.objective))
+        for told in answer.sweeps:
+            reading = told.reading
+            click.echo("\n".join(["", reading.sweep.name, *bench_record.lines(told.recorded)]))
+            table(bench_text.COLUMNS, bench_text.rows(reading))
             click.echo("\n".join([*bench_text.remark_lines(reading), "", *bench_text.conclusions(reading)]))
-    _end(ctx, evidence, readings, strict=strict)
+    _end(ctx, answer, strict=strict)
 
 
 @bench.command(
@@ -142,12 +131,11 @@ def plot(ctx: click.Context, /, paths: tuple[Path, ...], out: Path | None, **ask
     """
     if out is not None and out.suffix not in {".svg", ".html"}:
         raise click.BadParameter(f"{out} ends neither with .svg nor with .html.", param_hint="--out")
-    objective = _objective(**asked)
-    evidence, readings = _read(paths, objective)
-
+    from cli.bench_answer import answered, question
     from cli.bench_picture import picture
 
-    pictures = [picture(reading) for reading in readings]
+    answer = answered(paths, question(**asked))
+    pictures = [picture(told.reading, told.kind) for told in answer.sweeps]
     if out is None:
         import shutil
 
@@ -158,68 +146,18 @@ def plot(ctx: click.Context, /, paths: tuple[Path, ...], out: Path | None, **ask
     else:
         from cli import bench_chart
 
-        text = bench_chart.svg(pictures) if out.suffix == ".svg" else bench_chart.html(objective, readings)
+        text = bench_chart.svg(pictures) if out.suffix == ".svg" else bench_chart.html(answer)
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text(text, encoding="utf-8")
         except OSError as error:
             raise click.BadParameter(f"{out} cannot be written: {error.strerror}.", param_hint="--out") from None
         click.echo(str(out))
-    _end(ctx, evidence, readings, strict=False)
+    _end(ctx, answer, strict=False)
 
 
-def _objective(
-    stack: str | None, service: str | None, attainment_pct: Decimal | None, **limits_ms: Decimal | None
-) -> Objective | None:
-    from capacity.objective import objective, of_slo
-
-    given = {name: limit for name, limit in limits_ms.items() if limit is not None}
-    if attainment_pct is not None and not 1 <= attainment_pct <= 100:
-        raise click.BadParameter(f"{attainment_pct} is not from 1 to 100.", param_hint="--attainment-pct")
-    if service is None:
-        if attainment_pct is not None and not given:
-            raise click.UsageError("--attainment-pct is a share that keeps limits: give one of them, too.")
-        names = {option.removesuffix("_p95_ms"): Fraction(limit) for option, limit in given.items()}
-        return objective(names, Fraction(attainment_pct or ATTAINMENT_PCT)) if names else None  # type: ignore[arg-type]
-    if given or attainment_pct is not None:
-        raise click.UsageError("Give either limits or --service, whose slo has them.")
-    if stack is None:
-        raise click.UsageError("--service is of a stack: give -s STACK.")
-    from stacks.loader import load_stack
-
-    services = load_stack(stack).platform.services
-    if service not in services:
-        raise click.BadParameter(
-            f"no service {service!r}, expected one of {', '.join(services)}.", param_hint="--service"
-        )
-    return of_slo(services[service].slo)
-
-
-def _read(paths: tuple[Path, ...], objective: Objective | None) -> tuple[Evidence, list[Reading]]:
-    """Everything that is evidence, judged.
-
-    Raises:
-        InputError: nothing is.
-    """
-    from capacity.operating import read as read_sweep
-    from cli.output import busy
-    from evidence import files
-    from stacks.faults import Fault, InputError
-
-    with busy("reading benchmark results"):
-        evidence = files.read(paths)
-    if not evidence.sweeps:
-        expected, fix = "a result file of a load generator", "Name the folder that holds the results."
-        reasons = [(one.file, one.reason) for one in evidence.refused]
-        reasons += [(skip.file, skip.reason) for skip in evidence.skipped]
-        found = reasons or [(str(path), "nothing in it") for path in paths]
-        raise InputError(Fault(file, 0, "", reason, expected, fix) for file, reason in found)
-    return evidence, [read_sweep(sweep, objective) for sweep in evidence.sweeps]
-
-
-def _end(ctx: click.Context, evidence: Evidence, readings: list[Reading], *, strict: bool) -> None:
-    for one in evidence.refused:
+def _end(ctx: click.Context, answer: Answer, *, strict: bool) -> None:
+    for one in answer.evidence.refused:
         click.echo(f"{one.file}: refused, {one.reason}", err=True)
-    remarked = any(reading.remarks or any(run.remarks for run in reading.runs) for reading in readings)
-    if evidence.refused or any(reading.refused for reading in readings) or (strict and remarked):
+    if answer.is_finding or (strict and answer.is_remarked):
         ctx.exit(FINDING)

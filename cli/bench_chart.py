@@ -13,32 +13,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from capacity.objective import Objective
-from capacity.operating import Reading
 from capacity.shown import shown
-from cli import bench_text
+from cli import bench_record, bench_text
+from cli.bench_answer import Answer
 from cli.bench_picture import Panel, Picture, picture
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 INK, CURVE, LIMIT, MARKS = "#1f2933", "#2b5f9e", "#b44a1e", ("#1c6e5a", "#7a3b8f")
 
 
-def html(objective: Objective | None, readings: Sequence[Reading]) -> str:
+def html(answer: Answer) -> str:
     """One page: each sweep with its curves, points, remarks and conclusions."""
     environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=True)
     sweeps = [
         {
-            "name": reading.sweep.name,
-            "svg": Markup(svg([picture(reading)])),  # noqa: S704 - our own SVG
-            "conclusions": list(bench_text.conclusions(reading)),
+            "name": told.reading.sweep.name,
+            "record": list(bench_record.lines(told.recorded)),
+            "svg": Markup(svg([picture(told.reading, told.kind)])),  # noqa: S704 - our own SVG
+            "conclusions": list(bench_text.conclusions(told.reading)),
             "columns": bench_text.COLUMNS,
-            "rows": bench_text.rows(reading),
-            "remarks": bench_text.remark_lines(reading),
+            "rows": bench_text.rows(told.reading),
+            "remarks": bench_text.remark_lines(told.reading),
         }
-        for reading in readings
+        for told in answer.sweeps
     ]
     template = environment.get_template("bench-report.html.j2")
-    return template.render(title="Benchmarks", promise=bench_text.promise(objective), sweeps=sweeps)
+    return template.render(title="Benchmarks", promise=bench_text.promise(answer.objective), sweeps=sweeps)
 
 
 def svg(pictures: Sequence[Picture]) -> str:

@@ -65,8 +65,8 @@ class Picture:
         return max(loads, default=0.0)
 
 
-def picture(reading: Reading) -> Picture:
-    """What to draw of `reading`."""
+def picture(reading: Reading, kind: str | None = None) -> Picture:
+    """What to draw of `reading`; evidence of another `kind` than measured is titled so."""
     axis = reading.curve.axis
     marks = []
     if reading.knee:
@@ -74,7 +74,8 @@ def picture(reading: Reading) -> Picture:
         marks.append(Mark(f"{words} {shown(reading.knee.load)}", float(reading.knee.load)))
     if reading.capacity and (target := reading.capacity.target.rps or reading.capacity.target.in_flight):
         marks.append(Mark(f"target {shown(target)}", float(target)))
-    return Picture(reading.sweep.name, UNITS[axis], SETTING[axis], tuple(_panels(reading)), tuple(marks))
+    title = reading.sweep.name if kind in {None, "measured"} else f"{reading.sweep.name}: {kind}, not measured"
+    return Picture(title, UNITS[axis], SETTING[axis], tuple(_panels(reading)), tuple(marks))
 
 
 def _panels(reading: Reading) -> Iterator[Panel]:

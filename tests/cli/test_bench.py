@@ -108,6 +108,58 @@ def test_the_objective_of_a_service() -> None:
     assert by_service == data(SWEEP, *LIMITS, "--attainment-pct", "99")
 
 
+RECORD = """kind: {kind}
+model: {{name: {model}}}
+runtime: {{name: vllm, version: {version}}}
+gpu: {{type: L40S, count: 1}}
+"""
+
+
+def record(folder: Path, *, kind: str = "measured", model: str = "org/model-8b", version: str = "0.33.0") -> Path:
+    path = folder / "serving.yaml"
+    path.write_text(RECORD.format(kind=kind, model=model, version=version), encoding="utf-8")
+    return path
+
+
+def test_what_was_served_stands_first_and_says_so_if_nobody_measured(tmp_path: Path) -> None:
+    write(tmp_path / "sweep" / "a.json", vllm_serve())
+    assert "! no serving.yaml beside it" in bench("read", tmp_path).stdout
+    path = record(tmp_path)
+    result = bench("read", tmp_path)
+    assert f"Measured: org/model-8b, vllm 0.33.0, 1 x L40S ({path})" in result.stdout.splitlines()
+    record(tmp_path, kind="illustrative")
+    assert "NOT MEASURED: org/model-8b" in bench("read", tmp_path).stdout
+    assert f"{tmp_path / 'sweep'}: illustrative, not measured" in bench("plot", tmp_path).stdout
+    (sweep,) = data(tmp_path)["sweeps"]
+    assert (sweep["record"]["kind"], sweep["record"]["facts"]["runtime.version"]) == ("illustrative", "0.33.0")
+
+
+def test_a_record_that_its_files_contradict_is_a_finding(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", vllm_serve())
+    record(tmp_path, model="org/model-70b")
+    result = bench("read", tmp_path)
+    assert result.exit_code == 1
+    assert "! model.name: org/model-70b was measured" in result.stdout
+
+
+def test_evidence_of_another_engine_than_the_services_is_a_finding(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", vllm_serve(model_id="support-8b"))
+    record(tmp_path, model="support-8b", version="0.11.0")
+    result = bench("read", tmp_path, "-s", "local", "--service", "support-bot")
+    assert result.exit_code == 1
+    assert "! runtime.version: 0.11.0 was measured, the service has 0.33.0" in result.stdout
+    record(tmp_path, model="support-8b")
+    assert bench("read", tmp_path, "-s", "local", "--service", "support-bot").exit_code == 0
+
+
+def test_a_record_that_is_none_is_bad_input(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", vllm_serve())
+    path = record(tmp_path, kind="guessed")
+    result = bench("read", tmp_path)
+    assert result.exit_code == 2
+    assert f"{path}:1: kind: got 'guessed'" in result.stderr
+
+
 def test_without_an_objective_there_is_a_knee_and_no_target() -> None:
     result = bench("read", SWEEP)
     assert "No objective was given" in result.stdout
@@ -123,6 +175,8 @@ def test_strict_makes_remarks_findings() -> None:
 def test_strict_finds_nothing_in_a_sound_file(tmp_path: Path) -> None:
     counts = {"num_prompts": 6000, "completed": 6000, "failed": 0, "duration": 600.0, "request_throughput": 10.0}
     write(tmp_path / "a.json", vllm_serve(**counts))
+    assert bench("read", tmp_path, *LIMITS, "--strict").exit_code == 1  # what was served is not on record
+    record(tmp_path)
     result = bench("read", tmp_path, *LIMITS, "--strict")
     assert result.exit_code == 0, result.output
 
