@@ -119,8 +119,10 @@ def _yaml(content: bytes) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
         raise NoDocument(f"neither JSON nor YAML: {getattr(error, 'problem', None) or 'no text'}{where}") from None
-    except (RecursionError, ValueError):  # endless brackets; a date that no calendar has
+    except _STUMBLES:
         raise NoDocument("neither JSON nor YAML") from None
 
 
+# Endless brackets; dates that no calendar has; and explicit tags on what they do not fit, over which PyYAML falls.
+_STUMBLES = (RecursionError, ValueError, TypeError, AttributeError, LookupError)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

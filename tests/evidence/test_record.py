@@ -61,6 +61,12 @@ def test_a_whole_record_states_everything(tmp_path: Path) -> None:
     assert facts["host.memory_gib"] == "64"
 
 
+def test_the_how_tos_record_is_one(tmp_path: Path) -> None:
+    page = (STACKS.parent / "docs" / "how-to" / "record-what-was-served.md").read_text(encoding="utf-8")
+    record = _record(tmp_path, page.partition("```yaml\n")[2].partition("```")[0])
+    assert (record.kind, record.settings["enable-prefix-caching"]) == ("measured", "")
+
+
 def test_what_a_small_record_leaves_out_is_compared_with_nothing(tmp_path: Path) -> None:
     record = _record(tmp_path, "kind: sandbox\nmodel: {name: support-8b}\nruntime: {name: vllm}\ngpu: {type: L40S}\n")
     comparison = differences(record, *_local())
