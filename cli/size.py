@@ -36,13 +36,14 @@ def init(stack: str) -> None:
         "warmline size plan -s prod",
         "warmline size plan -s prod --workload support-bot -o json",
         "warmline size plan -s prod --write",
+        "warmline size plan -s prod -o html > plan.html",
         'warmline size plan -s prod -o markdown >> "$GITHUB_STEP_SUMMARY"',
     ),
 )
 @stack_option
 @click.option("--workload", "names", multiple=True, metavar="NAME", help="Only this request; may be repeated.")
 @click.option("--write", is_flag=True, help="Put the derived settings into platform.yaml; its comments stay.")
-@output_option("table", "json", "yaml", "markdown")
+@output_option("table", "json", "yaml", "markdown", "html")
 @click.pass_context
 def plan(ctx: click.Context, stack: str, names: tuple[str, ...], output: str, *, write: bool) -> None:
     """Reckon every request of a stack: load, capacity, reserve, replicas, memory, settings.
@@ -67,6 +68,10 @@ def plan(ctx: click.Context, stack: str, names: tuple[str, ...], output: str, *,
         text.echo(report)
     elif output == "markdown":
         click.echo(text.markdown(report), nl=False)
+    elif output == "html":
+        from cli.size_page import html
+
+        click.echo(html(report))
     else:
         emit(text.data(report), output)
     if report.findings:

@@ -31,6 +31,7 @@ class Measured:
     findings: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def _read(place: Path, name: str, request: Request, found: Measured) -> _Evidenc
             _differ(path, contradictions(record, [sweep]), found)
         reading = judge(sweep, _objective(request))
         found.findings += [f"{request.name}: evidence {sweep.name}: {text}" for text in reading.refused]
+        found.readings.append(reading)
         sweeps.append(_Sweep(reading, record))
     if sweeps and not records:
         found.remarks.append(f"{name} has no record of what was served: nothing shows that it is of this service")

@@ -10,6 +10,7 @@ import click
 from capacity.allowed import findings
 from capacity.config_values import ConfigError
 from capacity.memory import Memory, memory
+from capacity.operating import Reading
 from capacity.plan import Plan, misfits, plan
 from capacity.request import Request
 from capacity.settings import Setting
@@ -21,7 +22,10 @@ from stacks.requests import Requests
 
 @dataclass(frozen=True)
 class Report:
-    """All that is printed. settings: by service. diff: from platform.yaml to what they would make of it."""
+    """All that is printed.
+
+    settings: by service. diff: from platform.yaml to what they would make of it. readings: of the evidence, each once.
+    """
 
     stack: str
     plans: tuple[Plan, ...]
@@ -29,6 +33,7 @@ class Report:
     findings: tuple[str, ...]
     notes: tuple[str, ...]
     diff: str
+    readings: tuple[Reading, ...]
 
 
 def reckoned(requests: Requests, names: tuple[str, ...] = ()) -> Report:
@@ -57,7 +62,9 @@ def reckoned(requests: Requests, names: tuple[str, ...] = ()) -> Report:
         change = f"{error}\n"
     told = [text for one in evidence for text in one.findings]
     notes = tuple(dict.fromkeys(text for one in evidence for text in one.remarks))
-    return Report(requests.stack, plans, found, (*findings(plans, platform), *told), notes, change)
+    readings = {reading.sweep.name: reading for one in evidence for reading in one.readings}
+    everything = (*findings(plans, platform), *told)
+    return Report(requests.stack, plans, found, everything, notes, change, tuple(readings.values()))
 
 
 def _memory(requests: Requests, request: Request, faults: list[Fault]) -> tuple[Memory, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -145,3 +146,22 @@ def test_a_class_is_read_from_its_own_sweep(stack: Path) -> None:
     carries = planned()["one_replica"]
     assert carries["chat"]["rps"] > 69
     assert carries["long"]["rps"] < 60
+
+
+def test_the_page_has_the_reserve_and_the_curves_and_fetches_nothing(stack: Path) -> None:
+    page = run("plan", "-s", "local", "-o", "html").stdout
+    assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == 2
+    assert "Evidence: " in page
+    assert "Settings of support-bot" in page
+    assert "<script" not in page
+    assert not re.search(r"""(src|href)\s*=\s*["']https?:""", page)
+    assert page == run("plan", "-s", "local", "-o", "html").stdout
+
+
+def test_a_name_in_the_page_is_only_text(stack: Path) -> None:
+    models = {"candidates": [{"name": "<b>bold</b>", "parameters_b": 1, "weights_bits": 16}]}
+    write_request(stack, LOAD, models=models, **NO_RESERVE)
+    page = run("plan", "-s", "local", "-o", "html").stdout
+    assert "&lt;b&gt;bold" in page
+    assert "<b>" not in page
