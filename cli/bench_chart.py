@@ -33,7 +33,7 @@ def html(answer: Answer) -> str:
             "conclusions": list(bench_text.conclusions(told.reading)),
             "columns": bench_text.COLUMNS,
             "rows": bench_text.rows(told.reading),
-            "remarks": bench_text.remark_lines(told.reading),
+            "remarks": list(bench_text.remark_lines(told.reading)),
         }
         for told in answer.sweeps
     ]

@@ -29,7 +29,7 @@ def recorded(sweep: Sweep, paths: Iterable[Path], served: tuple[Service, NodePoo
     Raises:
         InputError: it is no record.
     """
-    place = Path(sweep.name)
+    place = Path(sweep.points[0].origin.file)
     tops = (path if path.is_dir() else path.parent for path in paths)
     file = next((found for top in tops if place.is_relative_to(top) and (found := beside(place, top))), None)
     if file is None:

@@ -20,13 +20,13 @@ COLUMNS = (
     "sent/s",
     "done/s",
     "in flight",
-    "TTFT ms, p50/95/99",
-    "TPOT ms, p50/95/99",
-    "tokens/s out",
+    "TTFT ms p50/95/99",
+    "TPOT ms p50/95/99",
+    "tokens/s",
     "kept it",
     "verdict",
-    "file",
 )
+"""Tokens are those put out."""
 _UNKNOWN = "-"
 _VERDICTS: dict[Verdict, str] = {"holds": "holds", "fails": "fails", "unknown": "cannot be told"}
 
@@ -48,7 +48,6 @@ def _row(run: Judged, reading: Reading) -> list[str]:
         _number(point.output_tokens_per_s),
         _share(run.attainment) if run.attainment else _UNKNOWN,
         _verdict(run, reading),
-        place(run, reading),
     ]
 
 
@@ -74,31 +73,41 @@ def _ladder(latency: Latency | None) -> str:
     if latency is None:
         return _UNKNOWN
     values = [latency.percentiles_s.get(percentile) for percentile in (50.0, 95.0, 99.0)]
-    return " / ".join(_UNKNOWN if value is None else shown(1000 * value) for value in values)
+    return "/".join("?" if value is None else _milliseconds(value) for value in values)
+
+
+def _milliseconds(value_s: float) -> str:
+    """Three digits, or all of the whole part."""
+    return f"{1000 * value_s:.0f}" if value_s >= 0.1 else f"{1000 * value_s:.3g}"
 
 
 def _share(attainment: Attainment) -> str:
     low, high = 100 * attainment.share.low, 100 * attainment.share.high
-    return f"{shown(low)} %" if low == high else f"{shown(low)} to {shown(high)} %"
+    return f"{shown(low)} %" if low == high else f"{shown(low)}-{shown(high)} %"
 
 
 def _verdict(run: Judged, reading: Reading) -> str:
     if is_evidence(run, reading):
         return _VERDICTS[run.attainment.verdict] if run.attainment else "evidence"
-    why = ", ".join(remark.code for remark in run.remarks if remark.rules_out != "nothing")
-    return f"no {SETTING[reading.curve.axis]} evidence: {why or 'of the other kind'}"
+    return f"no {SETTING[reading.curve.axis]} evidence"
 
 
-def remark_lines(reading: Reading) -> list[str]:
-    """One line for each remark, with the file that it is about."""
-    lines = [f"! refused: {line}" for line in reading.refused]
-    lines += [f"! {line}" for line in reading.remarks]
-    lines += [
-        f"! {place(run, reading)}: {'; '.join(remark.text for remark in run.remarks)}"
-        for run in reading.runs
-        if run.remarks
-    ]
-    return lines
+def remark_lines(reading: Reading) -> Iterator[str]:
+    """Each remark once, with the points that it is about."""
+    yield from (f"! refused: {line}" for line in reading.refused)
+    yield from (f"! {line}" for line in reading.remarks)
+    about: dict[str, list[Judged]] = {}
+    for run in reading.runs:
+        for remark in run.remarks:
+            about.setdefault(remark.text, []).append(run)
+    shared = {text: runs for text, runs in about.items() if len(runs) > 1}
+    for text, runs in shared.items():
+        whose = "every point" if len(runs) == len(reading.runs) else ", ".join(_asked(run.point) for run in runs)
+        yield f"! {whose}: {text}"
+    for run in reading.runs:
+        own = [remark.text for remark in run.remarks if remark.text not in shared]
+        if own:
+            yield f"! {_asked(run.point)} ({place(run, reading)}): {'; '.join(own)}"
 
 
 def promise(objective: Objective | None) -> str:

@@ -38,12 +38,12 @@ def test_the_last_open_loop_stage_and_why_the_others_are_none() -> None:
         (5, "153", "105.6", "12.3"),
         (6, "183.4", "106.5", "19.92"),
     ):
-        (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"! stage_{stage}_")]
+        (line,) = [line for line in result.stdout.splitlines() if f"(stage_{stage}_lifecycle_metrics.json): " in line]
         assert f"the client sent {achieved} of the {asked} requests/s asked" in line
         assert "of at most 440" in line
         assert f"requests waited {waited} s in the client" in line
         (row,) = [line for line in result.stdout.splitlines() if line.startswith(f"{asked}/s")]
-        assert "no open-loop evidence: not-kept-up, client-queue" in row
+        assert "no open-loop evidence" in row
 
 
 def test_the_numbers_of_that_sweep() -> None:
@@ -169,7 +169,7 @@ def test_without_an_objective_there_is_a_knee_and_no_target() -> None:
 
 def test_strict_makes_remarks_findings() -> None:
     assert bench("read", SWEEP, *LIMITS, "--strict").exit_code == 1
-    assert "stage_3_lifecycle_metrics.json: requests were spaced evener" in bench("read", SWEEP, *LIMITS).stdout
+    assert "! every point: requests were spaced evener" in bench("read", SWEEP, *LIMITS).stdout
 
 
 def test_strict_finds_nothing_in_a_sound_file(tmp_path: Path) -> None:

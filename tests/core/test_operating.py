@@ -42,7 +42,7 @@ def test_three_quarters_of_the_knee_where_the_objective_holds_above_it() -> None
     assert target.output_tokens_per_s == 630
     assert target.is_interpolated
     assert [run.point.origin.file for run in target.evidence] == ["4.2.json", "8.4.json"]
-    assert reading.capacity.why == "75 % of the knee (8.4 requests/s)"
+    assert reading.capacity.why == "75 % of the knee (at least 8.4 requests/s)"
 
 
 def test_the_objective_where_it_holds_no_higher_than_that() -> None:
