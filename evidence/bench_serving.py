@@ -54,8 +54,7 @@ def _is_unbounded(rate: Any) -> bool:
 
 def tokens(fields: Fields, field: str, total: str, over: float | None, name: str) -> float | None:
     """`total` tokens over the duration or the number of requests, `name`."""
-    count = fields.positive(field, (total,))
-    fields.keys.pop(field, None)
+    count = fields.at((total,))
     return fields.derived(field, count / over, f"{total} / {name}") if count and over else None
 
 

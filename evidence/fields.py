@@ -52,17 +52,22 @@ class Fields:
         self.document = document
         self.keys: dict[str, str] = {}
 
-    def number(self, field: str, *keys: Key, per: float = 1) -> float | None:
-        """The number at the first of `keys` that has one, over `per`. 0 is a number here.
+    def at(self, key: Key) -> float | None:
+        """The number at `key`, for something that is reckoned from it: no field is noted.
 
         Raises:
             Unusable: it is no number, not finite or below 0.
         """
+        value = found(self.document, key)
+        return None if value is None else _finite(value, key)
+
+    def number(self, field: str, *keys: Key, per: float = 1) -> float | None:
+        """The number at the first of `keys` that has one, over `per`. 0 is a number here. Raises as `at` does."""
         for key in keys:
-            value = found(self.document, key)
+            value = self.at(key)
             if value is not None:
                 self.keys[field] = dotted(key)
-                return _finite(value, key) / per
+                return value / per
         return None
 
     def positive(self, field: str, *keys: Key, per: float = 1) -> float | None:
@@ -80,11 +85,12 @@ class Fields:
             Unusable: it is no number, below 0 or has a fraction.
         """
         value = self.number(field, *keys)
-        if value is None:
-            return None
-        if value != int(value):
-            raise Unusable(f"{self.keys[field]} is {value:g}, not a whole number")
-        return int(value)
+        return None if value is None else _whole(value, self.keys[field])
+
+    def count_at(self, key: Key) -> int | None:
+        """As `count`, for something that is reckoned from it: no field is noted."""
+        value = self.at(key)
+        return None if value is None else _whole(value, dotted(key))
 
     def derived(self, field: str, value: float | None, words: str) -> float | None:
         """Note that `field` was reckoned from several keys, as `words` say."""
@@ -106,7 +112,7 @@ class Fields:
         below 0 is a request sent early.
 
         Raises:
-            Unusable: one of them is no number, not finite or below 0.
+            Unusable: one of them is no number, not finite or below 0 (in a queue, by a second).
         """
         waits = name == "client_queue"
         mean: float | None = None
@@ -117,7 +123,7 @@ class Fields:
             place = 0.0 if statistic in MEAN else rank(statistic)
             if value is None or place is None:
                 continue
-            seconds = _finite(value, key, least=-math.inf if waits else 0) / per
+            seconds = _finite(value, key, least=-per if waits else 0) / per
             if statistic in MEAN:
                 mean, keys[f"{name}.mean"] = seconds, dotted(key)
             else:
@@ -161,6 +167,12 @@ def units_per_second(unit: Any, name: str) -> float:
     return known
 
 
+def _whole(value: float, place: str) -> int:
+    if value != int(value):
+        raise Unusable(f"{place} is {value:g}, not a whole number")
+    return int(value)
+
+
 def _finite(value: Any, key: Key, least: float = 0) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Unusable(f"{dotted(key)} is {short(value)}, not a number")
@@ -171,7 +183,7 @@ def _finite(value: Any, key: Key, least: float = 0) -> float:
     if not math.isfinite(number):
         raise Unusable(f"{dotted(key)} is {'NaN' if math.isnan(number) else 'infinite'}")
     if number < least:
-        raise Unusable(f"{dotted(key)} is {number:g}, below 0")
+        raise Unusable(f"{dotted(key)} is {number:g}, below {least:g}")
     return number
 
 

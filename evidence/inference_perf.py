@@ -56,10 +56,8 @@ def _point(document: dict[str, Any], source: Source) -> Point:
     arrivals = _arrivals(load, is_closed=concurrency is not None)
     if concurrency is None:
         concurrency = _client_limit(fields, load)
-    requested = fields.positive("requested_rps", ("load_summary", "requested_rate"))
-    if arrivals == "closed":
-        fields.keys.pop("requested_rps", None)
-        requested = None
+    # A closed loop's stage has a rate that nobody asked for.
+    rates: list[Key] = [] if arrivals == "closed" else [("load_summary", "requested_rate")]
     duration = fields.positive("duration_s", ("benchmark_time_seconds",))
     if duration is None and completed and throughput:
         # 0.2 divided by the time from the first start to the last end, and did not write it down.
@@ -70,7 +68,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         "inference-perf",
         arrivals=arrivals,
         is_evenly_spaced={"constant": True, "poisson": False}.get(str(load.get("type"))),
-        requested_rps=requested,
+        requested_rps=fields.positive("requested_rps", *rates),
         achieved_rps=fields.positive("achieved_rps", ("load_summary", "achieved_rate")),
         throughput_rps=throughput,
         concurrency_limit=concurrency,

@@ -47,8 +47,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         whole = fields.positive(field, (f"{name}_tput_tps",))
         if whole is not None:
             return whole
-        rate = fields.positive(field, (f"{name}_tput_per_gpu",))
-        fields.keys.pop(field, None)
+        rate = fields.at((f"{name}_tput_per_gpu",))
         return fields.derived(field, rate * over, f"{name}_tput_per_gpu x its GPUs") if rate and over else None
 
     prefilling = None if gpus is None or decoding is None else (gpus - decoding or gpus)
@@ -72,8 +71,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
 
 
 def _failed(fields: Fields, completed: int | None) -> int | None:
-    total = fields.count("failed", ("num_requests_total",))
-    fields.keys.pop("failed", None)
+    total = fields.count_at(("num_requests_total",))
     if total is None or completed is None or total < completed:
         return None
     fields.keys["failed"] = "num_requests_total - num_requests_successful"

@@ -98,8 +98,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
 
 def _counts(fields: Fields, requests: Key, tool: str) -> tuple[int | None, int | None, int | None]:
     """Requests completed, failed and incomplete. Without the failures, the total says nothing of the completed."""
-    total = fields.count("completed", (*requests, "total"))
-    fields.keys.pop("completed", None)
+    total = fields.count_at((*requests, "total"))
     incomplete = fields.count("incomplete", (*requests, "incomplete"))
     failed = None if tool == "aiperf" else fields.count("failed", (*requests, "failures"))
     if total is None or failed is None:

@@ -69,6 +69,7 @@ def test_a_broken_file_is_named_with_its_reason(tmp_path: Path, case: str) -> No
         ({"p99_tpot_ms": math.inf}, "p99_tpot_ms is infinite"),
         ({"duration": -1.0}, "duration is -1, below 0"),
         ({"median_ttft_ms": -0.1}, "median_ttft_ms is -0.1, below 0"),
+        ({"mean_client_queue_time_ms": -1001.0}, "mean_client_queue_time_ms is -1001, below -1000"),
         ({"request_throughput": "fast"}, "request_throughput is 'fast', not a number"),
         ({"completed": True}, "completed is True, not a number"),
         ({"completed": 2.5}, "completed is 2.5, not a whole number"),
