@@ -15,12 +15,13 @@ from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from infra import labels
-from infra.dialects.table import dialect_of, in_flight_query
+from infra.dialects.table import dialect_of
 from infra.engine_deployment import EngineDeployment, EngineDeploymentArgs
 from infra.engine_scaler import EngineScaler
 from infra.engine_service import EngineService, EngineServiceArgs
 from infra.image_prepull import ImagePrepull, ImagePrepullArgs, prepull_name
 from infra.scaled_object import ScaledObjectArgs
+from stacks.engine_metrics import in_flight_query
 from stacks.spec import Platform, Service
 
 
@@ -102,7 +103,7 @@ def _service(site: _Site, name: str, service: Service) -> None:
         service=service,
         namespace=site.namespace,
         prometheus_url=platform.prometheus.url,
-        query=in_flight_query(dialect, platform.namespace, service.model.name),
+        query=in_flight_query(dialect.metrics, platform.namespace, service.model.name),
     )
     EngineScaler(name, scaling, site.in_cluster)
 

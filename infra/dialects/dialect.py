@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from stacks.engine_metrics import EngineMetrics
 from stacks.spec import Service
 
 SCRATCH_DIR = "/tmp"  # noqa: S108 - the container's own, an emptyDir
@@ -19,15 +20,6 @@ class Launch:
     weights_dir: str
     port: int
     drain_s: int
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """Prometheus names of the engine's gauges, and the label that carries the served model's name."""
-
-    running: str
-    waiting: str
-    model_label: str
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class Dialect:
     health_path: str
     readiness_path: str
     metrics_path: str
-    metrics: Metrics
+    metrics: EngineMetrics
     in_flight_limit: str
     queued_tokens_limit: str | None
     user_id: int

@@ -18,14 +18,3 @@ def dialect_of(kind: str) -> Dialect:
 def reserved_args(kind: str) -> Mapping[str, str]:
     """Flags of the engine that `engine.args` may not set, each with what to do instead."""
     return DIALECTS[kind].reserved
-
-
-def in_flight_query(dialect: Dialect, namespace: str, model: str) -> str:
-    """PromQL of the requests in flight at all replicas of one service: running and waiting.
-
-    The article's query, with the namespace too: the same model may be served in two namespaces, and each must count
-    its own. Both terms are `sum` without `by`, so each is one element or, without any series, none: KEDA refuses
-    several elements, and `ignoreNullValues: "false"` makes an error of none.
-    """
-    labels = f'{{namespace="{namespace}",{dialect.metrics.model_label}="{model}"}}'
-    return f"sum({dialect.metrics.running}{labels}) + sum({dialect.metrics.waiting}{labels})"

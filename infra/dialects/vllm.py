@@ -5,7 +5,8 @@ Source: vLLM 0.33: `vllm serve --help`, `v1/metrics/loggers.py`, `docker/Dockerf
 
 from __future__ import annotations
 
-from infra.dialects.dialect import SCRATCH_DIR, Dialect, Launch, Metrics
+from infra.dialects.dialect import SCRATCH_DIR, Dialect, Launch
+from stacks.engine_metrics import EngineMetrics
 
 
 def _arguments(launch: Launch) -> list[str]:
@@ -76,6 +77,26 @@ _SHOWN = frozenset(
     }
 )
 
+# Times to the first token, gaps and preemptions are counted as they happen, the rest when a request ends.
+_METRICS = EngineMetrics(
+    model_label="model_name",
+    running="vllm:num_requests_running",
+    waiting="vllm:num_requests_waiting",
+    finished="vllm:request_success_total",  # aborted and failed ones too
+    finished_reason="finished_reason",
+    failed=("error",),
+    refused="vllm:admission_rejections_total",
+    preemptions="vllm:num_preemptions_total",
+    ttft="vllm:time_to_first_token_seconds",
+    itl="vllm:inter_token_latency_seconds",
+    tpot="vllm:request_time_per_output_token_seconds",
+    e2e="vllm:e2e_request_latency_seconds",
+    queue="vllm:request_queue_time_seconds",
+    input_tokens="vllm:request_prompt_tokens",
+    output_tokens="vllm:request_generation_tokens",
+    bounds_flag="custom-histogram-buckets",
+)
+
 
 VLLM = Dialect(
     kind="vllm",
@@ -88,7 +109,7 @@ VLLM = Dialect(
     health_path="/health",
     readiness_path="/health",
     metrics_path="/metrics",
-    metrics=Metrics(running="vllm:num_requests_running", waiting="vllm:num_requests_waiting", model_label="model_name"),
+    metrics=_METRICS,
     # Waiting and running requests count. Source: vLLM 0.33, `v1/engine/async_llm.py`.
     in_flight_limit="max-num-queued-reqs",
     queued_tokens_limit="max-num-queued-tokens",

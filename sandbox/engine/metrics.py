@@ -22,26 +22,28 @@ _REQUEST_S = (
     0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0,
     120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0,
 )  # fmt: skip
+# vLLM's go on to the model's length.
+_LENGTH_TOKENS = tuple(float(digit * 10**power) for power in range(5) for digit in (1, 2, 5))
 _LAG_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)
 FINISH_REASONS = ("stop", "length", "abort", "error")
 
 
 @dataclass(slots=True)
 class Histogram:
-    """A Prometheus histogram: `bounds` are upper edges in seconds, the last bucket is +Inf."""
+    """A Prometheus histogram: `bounds` are upper edges in seconds or tokens, the last bucket is +Inf."""
 
     bounds: tuple[float, ...]
     counts: list[int] = field(default_factory=list)
-    total_s: float = 0.0
+    total: float = 0.0
 
     def __post_init__(self) -> None:
         """One count for each bound and one for +Inf."""
         self.counts = [0] * (len(self.bounds) + 1)
 
-    def observe(self, seconds: float, times: int = 1) -> None:
-        """Count `times` observations of `seconds`."""
-        self.counts[bisect_left(self.bounds, seconds)] += times
-        self.total_s += seconds * times
+    def observe(self, value: float, times: int = 1) -> None:
+        """Count `times` observations of `value`."""
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.total += value * times
 
     def lines(self, name: str, labels: str) -> list[str]:
         """Exposition text of this histogram."""
@@ -49,7 +51,7 @@ class Histogram:
         for bound, number in zip((*self.bounds, "+Inf"), self.counts, strict=True):
             seen += number
             out.append(f'{name}_bucket{{{labels},le="{bound}"}} {seen}')
-        return [*out, f"{name}_sum{{{labels}}} {self.total_s:.6f}", f"{name}_count{{{labels}}} {seen}"]
+        return [*out, f"{name}_sum{{{labels}}} {self.total:.6f}", f"{name}_count{{{labels}}} {seen}"]
 
 
 @dataclass(slots=True)
@@ -61,6 +63,8 @@ class EngineMetrics:
     per_output_token: Histogram = field(default_factory=lambda: Histogram(_PER_TOKEN_S))
     e2e: Histogram = field(default_factory=lambda: Histogram(_REQUEST_S))
     queue: Histogram = field(default_factory=lambda: Histogram(_REQUEST_S))
+    prompt_length: Histogram = field(default_factory=lambda: Histogram(_LENGTH_TOKENS))
+    generation_length: Histogram = field(default_factory=lambda: Histogram(_LENGTH_TOKENS))
     timer_lag: Histogram = field(default_factory=lambda: Histogram(_LAG_S))
     finished: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FINISH_REASONS, 0))
     prompt_tokens: int = 0
@@ -80,6 +84,8 @@ class EngineMetrics:
         if emission.finished:
             self.finished["length"] += 1
             self.e2e.observe(emission.at_s - sequence.arrived_s)
+            self.prompt_length.observe(sequence.prompt_tokens)
+            self.generation_length.observe(sequence.output_tokens)
             first_s = sequence.first_token_s or emission.at_s
             self.per_output_token.observe((emission.at_s - first_s) / max(1, sequence.output_tokens - 1))
 
@@ -115,6 +121,8 @@ class EngineMetrics:
             ("vllm:request_time_per_output_token_seconds", self.per_output_token),
             ("vllm:e2e_request_latency_seconds", self.e2e),
             ("vllm:request_queue_time_seconds", self.queue),
+            ("vllm:request_prompt_tokens", self.prompt_length),
+            ("vllm:request_generation_tokens", self.generation_length),
             # Not vLLM's: how late the double's own timers fired, to prove that the double is not the bottleneck.
             ("engine_double_timer_lag_seconds", self.timer_lag),
         ):

@@ -10,13 +10,13 @@ from typing import Any
 from syrupy.assertion import SnapshotAssertion
 
 from infra.assembly import assemble
-from infra.dialects.table import in_flight_query
 from infra.dialects.vllm import VLLM
 from infra.engine_deployment import EngineDeployment, EngineDeploymentArgs
 from infra.engine_scaler import EngineScaler
 from infra.engine_service import EngineService, EngineServiceArgs
 from infra.image_prepull import ImagePrepull, ImagePrepullArgs
 from infra.scaled_object import ScaledObjectArgs
+from stacks.engine_metrics import in_flight_query
 from stacks.spec import Platform
 from tests.components.recorded import plain, registrations
 from tests.components.specs import LOADER, platform, service_data
@@ -101,7 +101,7 @@ def _exact(capacity: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scaler(given: Platform) -> list[dict[str, Any]]:
-    query = in_flight_query(VLLM, "serving", "support-8b")
+    query = in_flight_query(VLLM.metrics, "serving", "support-8b")
     args = ScaledObjectArgs("test", given.services["support-bot"], "serving", given.prometheus.url, query)
     return plain(registrations(lambda: _make(EngineScaler, "support-bot", args)))
 

@@ -99,6 +99,8 @@ def test_streams_as_openai_and_counts_as_vllm() -> None:
             assert f'vllm:request_success_total{{{labels},finished_reason="length"}} 2\n' in text
             assert f'vllm:time_to_first_token_seconds_bucket{{{labels},le="0.06"}} 2\n' in text
             assert f"vllm:request_time_per_output_token_seconds_count{{{labels}}} 2\n" in text
+            assert f"vllm:request_generation_tokens_sum{{{labels}}} 33" in text
+            assert f'vllm:request_generation_tokens_bucket{{{labels},le="5.0"}} 1\n' in text
 
     asyncio.run(play())
 
