@@ -103,7 +103,7 @@ def attainment(point: Point, objective: Objective) -> Attainment:
     within = {limit.latency: _within(point, limit) for limit in objective.limits}
     answered, source = _together(point, objective, within)
     share = _of_sent(point, answered)
-    verdict = _worst([share.reaches(objective.required), *(each.reaches(P95) for each in within.values())])
+    verdict = worst([share.reaches(objective.required), *(each.reaches(P95) for each in within.values())])
     if verdict == "holds" and not _are_enough(point, objective):
         verdict = "unknown"
     return Attainment(verdict, share, source, within)
@@ -115,7 +115,7 @@ def _are_enough(point: Point, objective: Objective) -> bool:
     return point.completed is None or may_miss == 0 or point.completed * may_miss >= 1
 
 
-def _worst(verdicts: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
     order: tuple[Verdict, ...] = ("fails", "unknown", "holds")
     return min(verdicts, key=order.index)
 
@@ -155,10 +155,10 @@ def _together(point: Point, objective: Objective, within: Mapping[LatencyName, S
     stated = _stated(point, limits)
     if stated is not None:
         return stated, "stated goodput"
-    return _frechet([within[limit.latency] for limit in limits]), "percentiles"
+    return jointly([within[limit.latency] for limit in limits]), "percentiles"
 
 
-def _frechet(shares: list[Share]) -> Share:
+def jointly(shares: list[Share]) -> Share:
     """Bounds of the share that is in all of `shares`, however they go together.
 
     Source: M. Fréchet, 1935: max(0, sum - (n - 1)) <= joint <= min.

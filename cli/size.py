@@ -7,9 +7,12 @@ import click
 from cli.exits import FINDING
 from cli.options import examples, output_option, stack_option
 from cli.prices import prices
+from cli.size_check import check
 
 
-@click.group(epilog=examples("warmline size init -s prod", "warmline size plan -s prod"))
+@click.group(
+    epilog=examples("warmline size init -s prod", "warmline size plan -s prod", "warmline size check -s prod --last 1h")
+)
 def size() -> None:
     """Size the reserve: from a product's request to replicas, and why as many.
 
@@ -18,6 +21,7 @@ def size() -> None:
     """
 
 
+size.add_command(check)
 size.add_command(prices)
 
 

@@ -12,7 +12,7 @@ from capacity.config_values import ConfigError
 from capacity.memory import Memory, memory
 from capacity.operating import Reading
 from capacity.plan import Plan, misfits, plan
-from capacity.request import Request
+from capacity.request import Request, made_to
 from capacity.settings import Setting
 from cli.size_evidence import measured
 from cli.size_settings import NotWritten, derived, diff, patched, with_platform, write
@@ -44,9 +44,7 @@ def reckoned(requests: Requests, names: tuple[str, ...] = ()) -> Report:
     """
     platform = requests.platform
     sized = [
-        Request(name, workload, service := platform.services[workload.service], platform.node_pools[service.node_pool])
-        for name, workload in requests.workloads.items()
-        if not names or name in names
+        made_to(platform, name, workload) for name, workload in requests.workloads.items() if not names or name in names
     ]
     faults = [requests.fault(one.path, one.got, one.expected, one.fix) for request in sized for one in misfits(request)]
     memories = [_memory(requests, request, faults) for request in sized]
