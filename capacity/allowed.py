@@ -43,9 +43,8 @@ def _of_one(plan: Plan) -> Iterator[str]:
 
 def _memory(plan: Plan) -> Iterator[str]:
     """What cannot work with the model that is sized for; its alternatives are told apart."""
-    served = [candidate.name for candidate in plan.workload.models.candidates or ()][:1]
     for one in plan.memory:
-        if one.candidate in served:
+        if one.is_sized_for:
             yield from (f"{plan.name}: {one.candidate}: {text}" for text in one.impossible)
 
 

@@ -10,6 +10,7 @@ than GPUs, are kept whole on each.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,7 +33,11 @@ OVERHEAD_GIB = (Fraction(1), Fraction(4))
 
 @dataclass(frozen=True)
 class Serving:
-    """The side of the engine. `gpu_bytes` is None for an instance type that is not known."""
+    """The side of the engine.
+
+    gpu_bytes: None for an instance type that is not known. max_model_len: None where the flag is not set, or its value
+    leaves it to the engine (`fits_context`). remarks: flags that are not understood.
+    """
 
     gpus: int
     gpu_bytes: int | None
@@ -40,6 +45,8 @@ class Serving:
     kv_bits: int
     max_model_len: int | None
     max_num_seqs: int
+    fits_context: bool = False
+    remarks: tuple[str, ...] = ()
 
     @property
     def usable_bytes(self) -> Fraction | None:
@@ -60,15 +67,36 @@ def serving(service: Service, pool: NodePool, model_config: Mapping[str, Any] | 
     args = service.engine.args
     known = [INSTANCE_TYPES.get(kind) for kind in pool.instance_types]
     sizes = [kind.gpu_memory_gib for kind in known if kind]
-    length = args.get("max-model-len", "")
+    length = args.get("max-model-len")
+    cache = args.get("kv-cache-dtype", "auto")
     return Serving(
         gpus=service.gpus_per_replica,
         gpu_bytes=min(sizes) * GIB if len(sizes) == len(known) else None,
         utilization=_share(args.get("gpu-memory-utilization", UTILIZATION)),
-        kv_bits=_kv_bits(args.get("kv-cache-dtype", "auto"), model_config),
-        max_model_len=int(length) if length.isdecimal() else None,
+        kv_bits=_kv_bits(cache, model_config),
+        max_model_len=None if length is None else tokens_of(length),
         max_num_seqs=service.engine.max_num_seqs,
+        fits_context=length is not None and tokens_of(length) is None,
+        remarks=() if _is_known(cache) else (f"kv-cache-dtype {cache} is not known here: reckoned with 16 bits",),
     )
+
+
+def tokens_of(text: str) -> int | None:
+    """`8192`, `8k` (8000), `8K` (8192), `25.6k`; None for `auto` and what is no number.
+
+    Source: vLLM 0.33, `human_readable_int` of engine/arg_utils.py.
+    """
+    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kKmMgGtT]?)", text.strip())
+    if match is None:
+        return None
+    unit = match[2]
+    power = "kmgt".index(unit.lower()) + 1 if unit else 0
+    amount = Fraction(match[1]) * (1024 if unit.isupper() else 1000) ** power
+    return int(amount) if amount.denominator == 1 and amount > 0 else None
+
+
+def _is_known(cache: str) -> bool:
+    return cache in ("auto", "float16", "bfloat16", "half") or cache.startswith("fp8")
 
 
 def _share(text: str) -> Fraction:

@@ -41,9 +41,13 @@ class Fit:
 
 @dataclass(frozen=True)
 class Memory:
-    """One candidate. `impossible` cannot work whatever the overhead; `doubtful` depends on it."""
+    """One candidate. `impossible` cannot work whatever the overhead; `doubtful` depends on it.
+
+    is_sized_for: it is the request's first, not an alternative.
+    """
 
     candidate: str
+    is_sized_for: bool
     weights_bytes: Fraction
     weights_from: str
     parameters: int | None
@@ -78,6 +82,7 @@ def memory(candidate: Candidate, files: ModelFiles, request: Request) -> Memory 
     fits = tuple(_fits(model, engine, left, workload)) if model and left else ()
     return Memory(
         candidate=candidate.name,
+        is_sized_for=any(candidate is first for first in (workload.models.candidates or ())[:1]),
         weights_bytes=weights,
         weights_from=source,
         parameters=model.parameters if model else None,
@@ -96,7 +101,7 @@ def memory(candidate: Candidate, files: ModelFiles, request: Request) -> Memory 
 
 
 def _remarks(model: Architecture | None, engine: Serving) -> tuple[str, ...]:
-    said = model.remarks if model else ()
+    said = (*(model.remarks if model else ()), *engine.remarks)
     if engine.usable_bytes is None:
         return (*said, "the pool's instance type is not in the table, so its GPUs' memory is not known")
     return said
@@ -114,7 +119,7 @@ def contexts(model: Architecture, engine: Serving, workload: Workload) -> Iterat
         yield "models.context_tokens", workload.models.context_tokens
     if engine.max_model_len is not None:
         yield "max-model-len", engine.max_model_len
-    elif model.context_tokens is not None:
+    elif model.context_tokens is not None and not engine.fits_context:
         yield "the model's longest, as max-model-len is not set", model.context_tokens
 
 

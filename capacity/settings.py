@@ -73,7 +73,7 @@ def settings(plans: Sequence[Plan], pool: NodePool, flags: Flags) -> tuple[Setti
             f"{highest} replicas of {name} hold {limit} each; what comes beyond is told to come again at once",
         )
     )
-    return (*found, *_replicas(plans, pool))
+    return (*found, *_replicas(plans, pool, target))
 
 
 def _threshold(plans: Sequence[Plan]) -> Setting:
@@ -109,7 +109,8 @@ def _sequences(plans: Sequence[Plan], target: Fraction) -> Setting:
     if measured:
         knee, why = min(measured), "as measured: with another number the evidence is of another configuration"
     value = knee
-    fits = [fit for plan in plans for one in plan.memory[:1] for fit in one.fits if fit.what.startswith("p95")]
+    fits = [fit for plan in plans for one in plan.memory if one.is_sized_for for fit in one.fits]
+    fits = [fit for fit in fits if fit.what.startswith("p95")]
     least = min(fits, key=lambda fit: fit.fewest, default=None)
     if least is not None and least.fewest < knee:
         # The spec wants it above the target; below that memory() has found what cannot work.
@@ -168,9 +169,9 @@ def _prefill(plans: Sequence[Plan]) -> Fraction | None:
     return min(known) if known else None
 
 
-def _replicas(plans: Sequence[Plan], pool: NodePool) -> Iterator[Setting]:
+def _replicas(plans: Sequence[Plan], pool: NodePool, target: Fraction) -> Iterator[Setting]:
     now = plans[0].service.replicas
-    usual = _usual(plans)
+    usual = _usual(plans, target)
     if usual is not None:
         load, source = usual
         running = max(_reserve(plan, load, pool).running for plan in plans)
@@ -187,12 +188,12 @@ def _kept(why: str, derived: int, now: int) -> str:
     return f"{why}; the {now} that are set stay" if now > derived else why
 
 
-def _usual(plans: Sequence[Plan]) -> tuple[Fraction, str] | None:
+def _usual(plans: Sequence[Plan], target: Fraction) -> tuple[Fraction, str] | None:
     """The load without any event, in replicas, and where it is from; None where nobody says it."""
     service = plans[0].service
     if service.usual_load is not None:
         held = in_flight(service.usual_load.rps, service.usual_load.request_duration_s)
-        return of_load(held, service.capacity.in_flight_per_replica), "usual_load"
+        return of_load(held, target), "usual_load"
     average = Fraction(0)
     for plan in plans:
         classes = plan.workload.profile.classes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 from capacity.allowed import open_questions, remarks
 from capacity.offered import DIMENSIONS, Dimension
@@ -40,6 +41,8 @@ def headlines(plan: Plan) -> Iterator[str]:
 
 def sections(plan: Plan) -> Iterator[Section]:
     """All of them, in the order in which one follows from the other."""
+    if asked := tuple(_asked(plan)):
+        yield Section("Asked", ("field", "said"), asked)
     yield _load(plan)
     yield _capacity(plan)
     yield _reserve(plan)
@@ -52,6 +55,26 @@ def sections(plan: Plan) -> Iterator[Section]:
         yield Section("Remarks", lines=noted)
     if questions := tuple((place, ", ".join(fields)) for place, fields in open_questions(plan)):
         yield Section("Not said, and without weight on the number", ("section", "fields"), questions)
+
+
+def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
+    """What the request says beside its load, as it says it."""
+    for section in ("product", "models", "slo", "reliability", "observability"):
+        said = getattr(plan.workload, section).model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        for name, value in said.items():
+            yield f"{section}.{name}", _said(value)
+    if plan.workload.profile.trace is not None:
+        yield "profile.trace", plan.workload.profile.trace
+    if plan.workload.profile.horizon_months is not None:
+        yield "profile.horizon_months", str(plan.workload.profile.horizon_months)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_said(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return "; ".join(_said(inner) for inner in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _load(plan: Plan) -> Section:

@@ -136,6 +136,10 @@ class Reliability(Spec):
     def _sets_or_headroom(self) -> Reliability:
         sets = ("survive", "zones", "capacity_after_loss_pct", "near_term_growth_pct", "rollout")
         said = [name for name in sets if getattr(self, name) is not None]
+        said += ["one_at_a_time"] if self.one_at_a_time else []
+        if said and self.survive is None and self.headroom_pct is None:
+            fix = "Say which loss to carry on through: none, pod, node or zone."
+            raise fault("reserve", ("survive",), "nothing", f"survive beside {said[0]}", fix)
         if self.headroom_pct is not None and said:
             expected = f"no headroom_pct beside {said[0]}"
             raise fault("reserve", ("headroom_pct",), self.headroom_pct, expected, "Keep headroom or the reserves.")

@@ -168,6 +168,13 @@ class TestAssumptions:
         assert "headroom_pct" not in questions["reliability"]
 
 
+class TestAsked:
+    def test_what_is_said_beside_the_load_is_in_the_plan(self, stack: Path) -> None:
+        text = run("plan", "-s", "local").stdout
+        for field, said in (("product.owner", "support-platform"), ("slo.overload", "queue")):
+            assert re.search(rf"^{re.escape(field)} +{said} *$", text, re.MULTILINE)
+
+
 class TestFindings:
     def test_above_the_ceiling(self, stack: Path) -> None:
         write_request(stack, {"in_flight": 660}, **NO_RESERVE)
@@ -239,6 +246,8 @@ class TestBadInput:
         ("reserve", "fault"),
         [
             ({"headroom_pct": 30, "survive": "pod"}, "headroom_pct: got 30, expected no headroom_pct beside survive"),
+            ({"zones": 3}, "reliability.survive: got nothing, expected survive beside zones"),
+            ({"headroom_pct": 30, "one_at_a_time": ["failure"]}, "expected no headroom_pct beside one_at_a_time"),
             ({"survive": "zone", "zones": 1}, "reliability.zones: got 1, expected at least 2"),
             ({"survive": "node", "rollout": {"unavailable": "1/4"}}, "a whole number or a percentage, as 1 or 25%"),
             (

@@ -29,7 +29,9 @@ def ask(stack: Path, *candidates: dict[str, Any], longest: int | None = None, **
     models: dict[str, Any] = {"candidates": list(candidates)}
     if longest is not None:
         models["context_tokens"] = longest
-    write_request(stack, {"in_flight": 40, **load}, models=models, reliability={"headroom_pct": 0})
+    write_request(
+        stack, load if "rps" in load else {"in_flight": 40, **load}, models=models, reliability={"headroom_pct": 0}
+    )
 
 
 def named(model: str, **fields: Any) -> dict[str, Any]:
@@ -114,6 +116,24 @@ def test_a_context_beyond_the_model_and_beyond_the_flag(stack: Path) -> None:
         "bot: llama-3-8b: models.context_tokens 9000 is above max-model-len, 4096",
         "bot: llama-3-8b: models.context_tokens 9000 is above the model's longest, 8192",
     ]
+
+
+def test_a_length_that_the_engine_fits_is_no_finding(stack: Path) -> None:
+    change_service(stack, engine={"args": {"max-model-len": "auto", "kv-cache-dtype": "nvfp4"}})
+    ask(stack, named("deepseek-v3"), named("llama-3-8b"))
+    assert [fit["context"] for one in planned(code=1)["memory"] for fit in one["fits"]] == []
+    ask(stack, named("llama-3-8b"))
+    (memory,) = planned()["memory"]
+    assert memory["remarks"] == ["kv-cache-dtype nvfp4 is not known here: reckoned with 16 bits"]
+
+
+def test_an_alternative_alone_sets_no_setting(stack: Path) -> None:
+    """The first candidate's size is not known; the second's is, and is not what is served."""
+    load: dict[str, Any] = {"rps": 5, "request_duration_s": 8, "context_tokens": {"p95": 8000}}
+    ask(stack, {"name": "unknown"}, named("llama-3-8b"), **load)
+    plan = planned()
+    assert plan["memory"][0]["impossible"]
+    assert {one["name"]: one["value"] for one in plan["settings"]}["sequences at once"] == 54
 
 
 def test_a_quantised_cache_holds_twice_as_many(stack: Path) -> None:

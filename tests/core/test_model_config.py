@@ -22,6 +22,7 @@ from capacity.gpu_memory import (
     longest,
     room,
     sequences,
+    tokens_of,
 )
 from capacity.model_config import architecture
 from capacity.quantisation import weights_bytes
@@ -81,6 +82,14 @@ def test_quantised_weights_are_about_their_bits() -> None:
     channel = {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": int8}}}
     outputs = sum(linear.out * linear.count for linear in model.linears)
     assert weights_bytes(model, channel) == plain + linears + 2 * outputs
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("8192", 8192), ("8k", 8000), ("8K", 8192), ("25.6k", 25_600), ("1M", 2**20), ("auto", None), ("-1", None)],
+)
+def test_lengths_as_the_engine_reads_them(text: str, tokens: int | None) -> None:
+    assert tokens_of(text) == tokens
 
 
 def test_a_sequence_of_llama_13b() -> None:
