@@ -59,8 +59,8 @@ def remarks(point: Point, objective: Objective | None = None) -> tuple[Remark, .
 def _arrivals(point: Point, _objective: Objective | None) -> Iterator[Remark]:
     if is_closed_loop(point):
         limit = point.concurrency_limit
-        held = "requests were held in flight" if limit is None else f"{shown(limit)} requests were held in flight"
-        text = f"closed loop: {held}, each sent after another's end, so that a slow server was sent less"
+        held = "as many as before were held" if limit is None else f"{shown(limit)} were held"
+        text = f"closed loop: {held} in flight, each request sent after another's end: a slow server is sent less"
         yield Remark("closed-loop", text, "load")
     elif point.arrivals == "burst":
         yield Remark("burst", "all requests were sent at once: there was no rate", "load")

@@ -89,8 +89,8 @@ def read(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, output: s
     The knee is where the load for each second of response is greatest: up to there waiting grows less than the load.
     Only open-loop points count, or closed ones for requests in flight where there are no others.
 
-    Exits 1 if a file or a sweep was refused, or if its record, its files or the service disagree on what was served;
-    2 if there is no evidence at all.
+    Exits 1 if a file was refused, if nothing can be concluded from a sweep, or if its record, its files or the service
+    disagree on what was served; 2 if there is no result file at all.
     """
     from cli import bench_data, bench_record, bench_text
     from cli.bench_answer import answered, question

@@ -45,7 +45,8 @@ class Told:
     @property
     def is_finding(self) -> bool:
         """Whether nothing can be concluded, or not for what was asked."""
-        return bool(self.reading.refused or (self.recorded and (self.recorded.wrong or self.recorded.other)))
+        nothing = bool(self.reading.refused) or not self.reading.curve.steps
+        return nothing or bool(self.recorded and (self.recorded.wrong or self.recorded.other))
 
     @property
     def is_remarked(self) -> bool:

@@ -250,9 +250,16 @@ def test_a_closed_loop_sweep_tells_what_may_be_in_flight(tmp_path: Path) -> None
     assert all("closed-loop" in {remark["code"] for remark in point["remarks"]} for point in sweep["points"])
 
 
+def test_a_sweep_of_which_no_point_is_evidence_is_a_finding() -> None:
+    result = bench("read", SWEEP.parent / "guidellm_concurrent.json", *LIMITS)
+    assert result.exit_code == 1
+    assert "45 of 429 requests failed" in result.stdout
+    assert "Nothing is concluded: no point is evidence." in result.stdout
+
+
 def test_two_folders_are_two_sweeps(tmp_path: Path) -> None:
     write(tmp_path / "one" / "a.json", vllm_serve())
-    write(tmp_path / "two" / "a.json", vllm_serve(request_rate=5.0, duration=120.0))
+    write(tmp_path / "two" / "a.json", vllm_serve(request_rate=5.0, duration=120.0, request_throughput=4.975))
     assert [Path(sweep["sweep"]).name for sweep in data(tmp_path)["sweeps"]] == ["one", "two"]
 
 
