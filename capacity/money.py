@@ -6,7 +6,7 @@ A month is 730 hours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -67,40 +67,9 @@ def break_even_hours(rates: Rates) -> Fraction | None:
     return HOURS_PER_MONTH * Fraction(rates.committed) / Fraction(rates.on_demand)
 
 
-def worth_committing(hours_by_node: Sequence[Exact], rates: Rates) -> int | None:
-    """How many nodes to commit for the cheapest month; None where a price is unknown.
-
-    `hours_by_node`: hours a month that a first node is needed, a second, and so on.
-    """
-    even = break_even_hours(rates)
-    return None if even is None else sum(Fraction(hours) > even for hours in hours_by_node)
-
-
 def usd_per_million_tokens(usd_per_h: Exact | None, tokens_per_s: Exact) -> Fraction | None:
     """What a million tokens cost at a steady `tokens_per_s`, above 0; None where the price is unknown."""
     return None if usd_per_h is None else Fraction(usd_per_h) * MILLION / (Fraction(tokens_per_s) * SECONDS_PER_HOUR)
-
-
-@dataclass(frozen=True)
-class UnitCost:
-    """Dollars per million output tokens: if every paid replica always ran as measured, and as the month really is."""
-
-    measured_usd: Fraction | None
-    real_usd: Fraction | None
-    utilisation_pct: Fraction
-
-
-def unit_cost(month_usd: Exact | None, measured_tokens_per_s: Exact, real_tokens_per_s: Exact) -> UnitCost:
-    """Both from the same month's money: what all replicas paid for could do as measured, and what they did on average.
-
-    Both are output tokens and above 0; the cost of the input is in it.
-    """
-    per_h = None if month_usd is None else Fraction(month_usd) / HOURS_PER_MONTH
-    return UnitCost(
-        usd_per_million_tokens(per_h, measured_tokens_per_s),
-        usd_per_million_tokens(per_h, real_tokens_per_s),
-        100 * Fraction(real_tokens_per_s) / Fraction(measured_tokens_per_s),
-    )
 
 
 @dataclass(frozen=True)

@@ -71,14 +71,31 @@ class Bought:
     charges_at_base: tuple[Charge, ...]
     charges_at_peak: tuple[Charge, ...]
 
+    @property
+    def usd_per_gpu_h(self) -> Fraction | None:
+        """One GPU's part of a node on demand."""
+        price = self.ways[0].price
+        return Fraction(price.usd_per_h) / self.peak.kind.gpus if price else None
+
 
 @dataclass(frozen=True)
 class Purchase:
     """`bought` is None where no instance type of the pool holds whole replicas of all services; `choice` says why."""
 
     pool: str
+    max_nodes: int
     choice: Choice
     bought: Bought | None
+
+    @property
+    def finding(self) -> str | None:
+        """What the pool cannot have, None if it can have all of it."""
+        if self.bought is None:
+            return f"pool {self.pool}: none of its instance types holds them: {self.choice.why}"
+        needed = len(self.bought.with_surge.nodes)
+        if needed <= self.max_nodes:
+            return None
+        return f"pool {self.pool}: {needed} nodes are needed, rollouts included; its max_nodes is {self.max_nodes}"
 
 
 def kinds_of(pool: NodePool) -> tuple[NodeKind, ...]:
@@ -100,7 +117,7 @@ def purchase(
     usd_per_h = {kind.instance_type: prices.usd_per_h(kind.instance_type) for kind in kinds}
     choice = choose([one.replicas(one.peak) for one in held], kinds, usd_per_h, zones)
     if choice.chosen is None:
-        return Purchase(name, choice, None)
+        return Purchase(name, pool.max_nodes, choice, None)
     placement = choice.chosen.placement
     base = place([one.replicas(one.base) for one in held], placement.kind, zones)
     with_surge = place([one.replicas(one.peak + one.surge) for one in held], placement.kind, zones)
@@ -116,7 +133,7 @@ def purchase(
         charges_at_base=charges(name, ways[0].least.usd, base.gpus, [one.use(one.base) for one in held]),
         charges_at_peak=charges(name, ways[0].most.usd, placement.gpus, [one.use(one.peak) for one in held]),
     )
-    return Purchase(name, choice, bought)
+    return Purchase(name, pool.max_nodes, choice, bought)
 
 
 def _ways(base: Placement, peak: Placement, prices: PriceTable) -> tuple[Way, ...]:

@@ -25,6 +25,11 @@ def _region_name(_ctx: click.Context, _param: click.Parameter, value: str | None
     return value
 
 
+region_option = click.option(
+    "--region", metavar="REGION", callback=_region_name, help="Instead of the one in the stack's prices.yaml."
+)
+
+
 @click.command(
     short_help="What a stack's nodes cost an hour, by source and day.",
     epilog=examples(
@@ -34,9 +39,7 @@ def _region_name(_ctx: click.Context, _param: click.Parameter, value: str | None
     ),
 )
 @stack_option
-@click.option(
-    "--region", metavar="REGION", callback=_region_name, help="Instead of the one in the stack's prices.yaml."
-)
+@region_option
 @click.option("--all", "every", is_flag=True, help="Every GPU instance type, not only those of the stack's pools.")
 @click.option("--refresh", is_flag=True, help="Ask the AWS price list, and show what changes.")
 @click.option("--write", is_flag=True, help="With --refresh: write the region's list.")

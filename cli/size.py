@@ -8,6 +8,7 @@ from cli.exits import FINDING
 from cli.options import examples, output_option, stack_option
 from cli.prices import prices
 from cli.size_check import check
+from cli.size_cost import cost
 
 
 @click.group(
@@ -22,6 +23,7 @@ def size() -> None:
 
 
 size.add_command(check)
+size.add_command(cost)
 size.add_command(prices)
 
 
@@ -63,10 +65,6 @@ def plan(ctx: click.Context, stack: str, names: tuple[str, ...], output: str, *,
     from stacks.requests import load_requests
 
     requests = load_requests(stack)
-    unknown = [name for name in names if name not in requests.workloads]
-    if unknown:
-        known = ", ".join(requests.workloads)
-        raise click.BadParameter(f"{unknown[0]} is none of the requests: {known}.", param_hint="--workload")
     report = written(requests, names) if write else reckoned(requests, names)
     if output == "table":
         text.echo(report)

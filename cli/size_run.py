@@ -40,8 +40,13 @@ def reckoned(requests: Requests, names: tuple[str, ...] = ()) -> Report:
     """Plan the requests of these names, or all.
 
     Raises:
+        click.BadParameter: a name that is no request's.
         InputError: a request that nothing can fulfil, a config.json that is none, evidence of something else.
     """
+    unknown = [name for name in names if name not in requests.workloads]
+    if unknown:
+        known = ", ".join(requests.workloads)
+        raise click.BadParameter(f"{unknown[0]} is none of the requests: {known}.", param_hint="--workload")
     platform = requests.platform
     sized = [
         made_to(platform, name, workload) for name, workload in requests.workloads.items() if not names or name in names

@@ -18,9 +18,7 @@ from capacity.money import (
     compared,
     spend,
     total,
-    unit_cost,
     usd_per_million_tokens,
-    worth_committing,
 )
 
 USD = st.decimals("0.0001", 200, places=6)
@@ -40,9 +38,8 @@ def test_a_base_under_a_commitment_and_the_rest_on_demand() -> None:
 def test_break_even() -> None:
     rates = Rates(on_demand=Decimal(2), committed=Decimal("1.5"))
     assert break_even_hours(rates) == Fraction("547.5")
-    assert worth_committing([730, 730, 600, 547, Decimal("547.5"), 40], rates) == 3
     assert break_even_hours(Rates(on_demand=Decimal(2))) is None
-    assert worth_committing([730], Rates(on_demand=None, committed=Decimal(1))) is None
+    assert break_even_hours(Rates(on_demand=None, committed=Decimal(1))) is None
 
 
 def test_unknown_stays_unknown_and_is_not_nothing() -> None:
@@ -58,9 +55,6 @@ def test_dollars_per_million_tokens() -> None:
     # 36 dollars an hour at 2,500 tokens a second: 9 million tokens.
     assert usd_per_million_tokens(36, 2500) == 4
     assert usd_per_million_tokens(None, 2500) is None
-    cost = unit_cost(month_usd=36 * 730, measured_tokens_per_s=2500, real_tokens_per_s=500)
-    assert [cost.measured_usd, cost.real_usd, cost.utilisation_pct] == [4, 20, 20]
-    assert unit_cost(None, 2500, 500).real_usd is None
 
 
 def test_a_managed_api_at_its_price() -> None:
@@ -89,21 +83,17 @@ def test_parts_are_the_total_and_more_never_costs_less(
     assert more.usd > month.usd
 
 
-@given(st.lists(HOURS, max_size=12), USD, USD)
-def test_the_committed_nodes_are_those_that_make_the_month_cheapest(
-    hours: list[Decimal], on_demand: Decimal, committed: Decimal
+@given(USD, USD, HOURS)
+def test_from_the_break_even_on_a_committed_node_is_cheaper(
+    on_demand: Decimal, committed: Decimal, hours: Decimal
 ) -> None:
-    ordered = sorted(hours, reverse=True)
     rates = Rates(on_demand, committed)
-    best = worth_committing(ordered, rates)
-    assert best is not None
-
-    def month(base: int) -> Fraction:
-        found = spend(base, len(ordered), sum(map(Fraction, ordered[base:]), Fraction(0)), rates).usd
-        assert found is not None
-        return found
-
-    assert month(best) == min(month(base) for base in range(len(ordered) + 1))
+    even = break_even_hours(rates)
+    as_it_runs, all_month = spend(0, 1, hours, rates).usd, spend(1, 1, 0, rates).usd
+    assert even is not None
+    assert as_it_runs is not None
+    assert all_month is not None
+    assert (all_month < as_it_runs) == (Fraction(hours) > even)
 
 
 USES = (

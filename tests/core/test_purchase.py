@@ -109,7 +109,9 @@ def test_services_share_nodes_and_each_pays_its_gpus() -> None:
 def test_nothing_fits() -> None:
     found = purchase("l40s", POOL, [Held("coder", service(gpus=4), base=1, peak=2)], PUBLIC, zones=1, daemonset_pods=6)
     assert found.bought is None
-    assert found.choice.why == "a replica of coder needs 4 GPUs, g6e.2xlarge has 1"
+    assert found.finding == (
+        "pool l40s: none of its instance types holds them: a replica of coder needs 4 GPUs, g6e.2xlarge has 1"
+    )
 
 
 def test_a_type_that_is_not_in_the_table() -> None:

@@ -1,0 +1,129 @@
+"""From plans to what they cost: each pool's purchase, and dollars per million tokens at the load that is planned for.
+
+Everything is reckoned at the end of a plan's range that needs the most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from capacity.money import HOURS_PER_MONTH, SECONDS_PER_HOUR, ApiPrice, Comparison, compared, usd_per_million_tokens
+from capacity.offered import Dimension
+from capacity.plan import Plan
+from capacity.purchase import Held, Purchase, purchase
+from stacks.prices import PriceTable
+from stacks.spec import Platform
+
+PEAK_TO_AVERAGE = "peak_to_average"
+
+
+def purchases(
+    plans: Sequence[Plan], platform: Platform, prices: PriceTable, *, daemonset_pods: int
+) -> tuple[Purchase, ...]:
+    """One for each pool that a plan is for; services of the pool without a plan hold their baseline."""
+    found = []
+    for name, pool in platform.node_pools.items():
+        asking = [plan for plan in plans if plan.service.node_pool == name]
+        if asking:
+            zones = max(plan.most.reliability.zones or 1 for plan in asking)
+            held = _held(asking, platform, name)
+            found.append(purchase(name, pool, held, prices, zones=zones, daemonset_pods=daemonset_pods))
+    return tuple(found)
+
+
+def _held(plans: Sequence[Plan], platform: Platform, pool: str) -> list[Held]:
+    reserves: dict[str, list[tuple[int, int]]] = {}
+    for plan in plans:
+        reserve = plan.most.reserve
+        reserves.setdefault(plan.workload.service, []).append((reserve.running, reserve.surge))
+    held = []
+    for name, service in platform.services.items():
+        if service.node_pool != pool:
+            continue
+        base = service.replicas.min
+        asked = reserves.get(name, [(base, 0)])
+        peak = max(base, sum(running for running, _ in asked))
+        held.append(Held(name, service, base, peak, max(surge for _, surge in asked)))
+    return held
+
+
+@dataclass(frozen=True)
+class TokenCost:
+    """Dollars per million output tokens of one plan's replicas, all of them paid for all month: month_usd.
+
+    measured_usd: each carries what was measured. at_peak_usd: they carry the projected peak. on_average_usd: what is
+    left of it on average. peak_pct and average_pct: the shares of the measured tokens that these are. None where a
+    number is missing.
+    """
+
+    month_usd: Fraction | None
+    measured_usd: Fraction | None
+    at_peak_usd: Fraction | None
+    on_average_usd: Fraction | None
+    peak_pct: Fraction | None
+    average_pct: Fraction | None
+
+
+def token_cost(plan: Plan, usd_per_gpu_h: Fraction | None) -> TokenCost:
+    """At `usd_per_gpu_h` of the pool's nodes."""
+    replicas = plan.most.reserve.running * plan.service.gpus_per_replica
+    usd_per_h = None if usd_per_gpu_h is None else usd_per_gpu_h * replicas
+    peak, average = tokens_per_s(plan, "output_tokens_per_s")
+    each = _measured(plan)
+    measured = None if each is None else each * plan.most.reserve.running
+
+    def cost(rate: Fraction | None) -> Fraction | None:
+        return usd_per_million_tokens(usd_per_h, rate) if rate else None
+
+    def share(rate: Fraction | None) -> Fraction | None:
+        return 100 * rate / measured if rate is not None and measured else None
+
+    month = None if usd_per_h is None else usd_per_h * HOURS_PER_MONTH
+    return TokenCost(month, cost(measured), cost(peak), cost(average), share(peak), share(average))
+
+
+def tokens_per_s(plan: Plan, name: Dimension) -> tuple[Fraction | None, Fraction | None]:
+    """Tokens per second of all classes at the peak and on average; None where a class does not tell."""
+    peaks = [offered.load.get(name) for offered in plan.most.offered.values()]
+    ratios = [_ratio(plan, kind) for kind in plan.most.offered]
+    averages = [
+        None if peak is None or ratio is None else peak / ratio for peak, ratio in zip(peaks, ratios, strict=True)
+    ]
+    return _sum(peaks), _sum(averages)
+
+
+def api_month(plan: Plan, own_usd: Fraction | None, price: ApiPrice) -> Comparison | None:
+    """A month of the plan's average tokens at a managed API; None where they are not known.
+
+    Cached prefixes are left out of the input: whether the API charges for them is the API's own.
+    """
+    _, output = tokens_per_s(plan, "output_tokens_per_s")
+    _, prefill = tokens_per_s(plan, "prefill_tokens_per_s")
+    if output is None or prefill is None:
+        return None
+    seconds = HOURS_PER_MONTH * SECONDS_PER_HOUR
+    return compared(own_usd, prefill * seconds, output * seconds, price)
+
+
+def _measured(plan: Plan) -> Fraction | None:
+    """Output tokens per second of one replica at the planned mix: classes weigh by the replicas their tokens fill."""
+    rates = [plan.carries[kind].load.get("output_tokens_per_s") for kind in plan.most.offered]
+    peaks = [offered.load.get("output_tokens_per_s") for offered in plan.most.offered.values()]
+    tokens = _sum(peaks)
+    filled = _sum([peak / rate if peak is not None and rate else None for peak, rate in zip(peaks, rates, strict=True)])
+    return tokens / filled if tokens and filled else None
+
+
+def _ratio(plan: Plan, kind: str) -> Fraction | None:
+    said = plan.workload.profile.classes[kind].peak_to_average
+    if said is not None:
+        return Fraction(said)
+    field = f"profile.classes.{kind}.{PEAK_TO_AVERAGE}"
+    return next((Fraction(one.most) for one in plan.assumptions if one.field == field), None)
+
+
+def _sum(parts: Sequence[Fraction | None]) -> Fraction | None:
+    known = [part for part in parts if part is not None]
+    return sum(known, Fraction(0)) if known and len(known) == len(parts) else None

@@ -1,0 +1,222 @@
+"""`warmline size cost`: the issue's numbers through the command, unknowns said, and sums that are the bill."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cli.main import warmline
+from tests.cli.stack_folder import copied_stacks, edit
+
+CHAT = """\
+workloads:
+  chat:
+    service: support-bot
+    profile: {classes: {chat: {rps: 35, request_duration_s: 8, exact_cache_hit_pct: 0, growth_pct: 0,
+      largest_minute_jump_pct: 0}}}
+    reliability: {survive: zone, zones: 3}
+"""
+
+SHARED = """\
+workloads:
+  chat:
+    service: support-bot
+    product: {execution: interactive}
+    profile:
+      classes:
+        chat:
+          active_users: 900
+          runs_per_user_hour: 6
+          llm_calls_per_run: 20
+          retries_pct: 0
+          peak_to_average: 3
+          request_duration_s: 7.8
+          input_tokens: {mean: 900}
+          output_tokens: {mean: 400}
+          exact_cache_hit_pct: 0
+          prefix_cache_hit_pct: 20
+          growth_pct: 0
+          per_replica: {in_flight: 40, output_tokens_per_s: 12000, prefill_tokens_per_s: 50000,
+            evidence: benchmarks/support-8b-l40s.md, kind: illustrative}
+    reliability: {headroom_pct: 0}
+  night:
+    service: support-bot
+    product: {execution: batch}
+    profile: {classes: {jobs: {rps: 20, request_duration_s: 10, exact_cache_hit_pct: 0, growth_pct: 0}}}
+    reliability: {headroom_pct: 0}
+"""
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = copied_stacks(tmp_path)
+    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
+    return root / "local"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(warmline, ["size", "cost", "-s", "local", *arguments])
+
+
+def data(*arguments: str) -> Any:
+    result = run("-o", "json", *arguments)
+    found = json.loads(result.stdout)
+    assert result.exit_code == (1 if found["findings"] else 0), result.output
+    return found
+
+
+def row(text: str, start: str) -> list[str]:
+    (found,) = [line for line in text.splitlines() if line.startswith(start)]
+    return found.split()
+
+
+def test_the_sale(stack: Path) -> None:
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert row(result.stdout, "at the peak") == ["at", "the", "peak", "7", "7", "7", "0", "56"]
+    assert "quota: 64 vCPUs of Running On-Demand G and VT instances (L-DB2E81BA)" in result.stdout
+    assert row(result.stdout, "on_demand") == ["on_demand", "2.24208", "3,273.44", "11,457.03", "15.69"]
+    assert "2.24208 is of 2026-07-20: https://github.com/aws/karpenter-provider-aws/" in result.stdout
+    assert "no commitment's price is known" in result.stdout
+
+
+def test_base_7_over_3_zones_of_which_one_may_be_lost_is_11(stack: Path) -> None:
+    (stack / "workloads.yaml").write_text(CHAT)
+    text = run().stdout
+    assert "support-bot: 4, 4, 3 by zone; 10 of 11 remain when a node is lost, 7 when a zone is" in text
+    assert (
+        "{maxSkew: 1, minDomains: 3, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}"
+        in text
+    )
+    (pool,) = data()["pools"]
+    assert pool["at_peak"]["replicas_by_zone"] == {"support-bot": [4, 4, 3]}
+    assert pool["topology_spread"]["minDomains"] == 3
+    assert pool["subnet"] == {"nodes": 4, "addresses": 120, "mask": 25}
+
+
+def test_an_unknown_price_is_said_with_what_to_do(stack: Path) -> None:
+    (stack / "prices.yaml").unlink()
+    result = run()
+    assert result.exit_code == 0
+    assert row(result.stdout, "on_demand") == ["on_demand", "unknown", "unknown", "unknown", "unknown"]
+    assert "the price of g6e.2xlarge is unknown: `warmline size prices --refresh` asks" in result.stdout
+    (pool,) = data()["pools"]
+    assert pool["ways"][0]["usd_per_month_most"] is None
+    assert pool["at_peak"]["nodes"] == 7
+
+
+def test_a_savings_plan_of_the_stacks_own(stack: Path) -> None:
+    (stack / "prices.yaml").write_text(
+        "region: us-east-1\n"
+        "sources: {agreement: {address: page 4, date: 2026-03-01}}\n"
+        "instance_types: {g6e.2xlarge: {savings_plan_1y: {usd_per_h: 1.12104, source: agreement}}}\n"
+    )
+    text = run().stdout
+    # Half the price: it pays from half of the month's hours on.
+    assert row(text, "savings_plan_1y") == ["savings_plan_1y", "1.12104", "1,636.72", "9,820.31", "13.45", "365"]
+    assert "1.12104 is of 2026-03-01: page 4" in text
+
+
+def test_tokens_as_measured_at_the_peak_and_on_average(stack: Path) -> None:
+    (stack / "workloads.yaml").write_text(SHARED)
+    found = data("--workload", "chat", "--api-usd-per-million", "0.25", "1.25")
+    (tokens,) = found["usd_per_million_output_tokens"]
+    assert found["findings"] == ["pool l40s: 19 nodes are needed, rollouts included; its max_nodes is 18"]
+    # 900 x 6 x 20 calls an hour are 30 a second, 90 at the peak: 702 in flight, 18 replicas of 40.
+    assert found["pools"][0]["at_peak"]["nodes"] == 18
+    usd_per_h = 18 * 2.24208
+    assert tokens["measured"] == pytest.approx(usd_per_h / (18 * 12000 * 3600) * 10**6)
+    assert tokens["at_peak"] == pytest.approx(usd_per_h / (90 * 400 * 3600) * 10**6)
+    assert tokens["on_average"] == pytest.approx(3 * tokens["at_peak"])
+    assert tokens["average_pct"] == pytest.approx(100 * 30 * 400 / (18 * 12000))
+    (month,) = found["api"]
+    assert month["own_usd_per_month"] == pytest.approx(usd_per_h * 730)
+    millions = 30 * 730 * 3600 / 10**6
+    assert month["api_usd_per_month"] == pytest.approx(millions * (900 * 0.8 * 0.25 + 400 * 1.25))
+    assert month["break_even_output_tokens_per_month"] == pytest.approx(
+        millions * 400 * 10**6 * month["own_usd_per_month"] / month["api_usd_per_month"]
+    )
+
+
+def test_what_is_not_said_is_unknown_beside_an_api(stack: Path) -> None:
+    text = run("--api-usd-per-million", "0.25", "1.25").stdout
+    assert row(text[text.index("Against") :], "support-bot") == ["support-bot", "unknown", "unknown", "unknown"]
+
+
+def test_requests_that_share_a_service_and_all_come_at_once(stack: Path) -> None:
+    (stack / "workloads.yaml").write_text(SHARED)
+    (one,) = data()["shared"]
+    # 18 and 5 replicas are wanted, the ceiling is 16.
+    assert (one["replicas"], one["capacity_in_flight"], one["quotas_in_flight"]) == (16, 640, 920)
+    assert one["over_commit"] == 1.4375
+    chat, night = one["requests"]
+    assert (chat["request"], chat["quota"], chat["at_peak"], chat["crowded_out"]) == ("chat", 720, 640, 62)
+    assert (night["request"], night["quota"], night["at_peak"], night["crowded_out"]) == ("night", 200, 0, 200)
+    assert (chat["guaranteed"], night["guaranteed"], chat["unordered"]) == (640, 0, 440)
+    assert "envelope: 16 replicas x 40 = 640 in flight; quotas together 920, 1.44 times it" in run().stdout
+
+
+def test_other_services_of_the_pool_hold_their_baseline(stack: Path) -> None:
+    platform = (stack / "platform.yaml").read_text()
+    other = platform[platform.index("  support-bot:") :].replace("support-bot:", "fraud-bot:")
+    other = other.replace("owner: support-platform", "owner: risk\n    cost_center: cc-20")
+    (stack / "platform.yaml").write_text(platform + other.replace("name: support-8b", "name: fraud-8b"))
+    (pool,) = data()["pools"]
+    assert pool["at_peak"]["replicas_by_zone"] == {"support-bot": [7], "fraud-bot": [2]}
+    assert [one["cost_center"] for one in pool["by_cost_center"]] == [None, "cc-20"]
+    assert [one["owner"] for one in pool["by_owner"]] == ["support-platform", "risk"]
+    assert pool["by_owner"][1]["usd_per_month_most"] == pytest.approx(2 * 730 * 2.24208)
+
+
+def test_more_nodes_than_the_pool_may_have_is_a_finding(stack: Path) -> None:
+    edit(stack / "platform.yaml", "instance_types: [g6e.2xlarge]", "instance_types: [g6e.12xlarge]")
+    edit(stack / "benchmarks" / "serving.yaml", "instance_type: g6e.2xlarge", "instance_type: g6e.12xlarge")
+    edit(stack / "platform.yaml", "max_nodes: 18", "max_nodes: 4")
+    (stack / "workloads.yaml").write_text(
+        CHAT.replace("rps: 35", "rps: 45")
+    )  # 14, of which 9 remain, and 1 to roll out
+    result = run()
+    assert result.exit_code == 1, result.output
+    assert result.stdout.endswith("! pool l40s: 6 nodes are needed, rollouts included; its max_nodes is 4\n"), (
+        result.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--api-usd-per-million", "cheap", "1"), "'cheap' is no price in dollars, as 2.50 is one."),
+        (("--api-usd-per-million", "-1", "1"), "'-1' is no price in dollars"),
+        (("--api-usd-per-million", "nan", "1"), "'nan' is no price in dollars"),
+        (("--workload", "nobody"), "nobody is none of the requests: support-bot."),
+        (("--region", "Virginia"), "'Virginia' is no AWS Region"),
+    ],
+)
+def test_bad_arguments(stack: Path, arguments: tuple[str, ...], said: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rps=st.decimals("0.1", 60, places=1), zones=st.integers(2, 4), more=st.decimals("0.1", 20, places=1))
+def test_more_load_never_costs_less(stack: Path, rps: Any, zones: int, more: Any) -> None:
+    def month(load: Any) -> float:
+        text = CHAT.replace("rps: 35", f"rps: {load}").replace("zones: 3", f"zones: {zones}")
+        (stack / "workloads.yaml").write_text(text)
+        (pool,) = data()["pools"]
+        peak = pool["at_peak"]["replicas_by_zone"]["support-bot"]
+        assert (sum(peak) - max(peak)) * 40 >= load * 8
+        assert sum(each["usd_per_month_most"] for each in pool["by_owner"]) == pytest.approx(
+            pool["ways"][0]["usd_per_month_most"]
+        )
+        usd: float = pool["ways"][0]["usd_per_month_most"]
+        return usd
+
+    assert month(rps) <= month(rps + more)
