@@ -52,7 +52,7 @@ def init(stack: str) -> None:
 @output_option("table", "json", "yaml", "markdown", "html")
 @click.pass_context
 def plan(ctx: click.Context, stack: str, names: tuple[str, ...], output: str, *, write: bool) -> None:
-    """Reckon every request of a stack: load, capacity, reserve, replicas, memory, settings.
+    """Reckon every request of a stack: load, capacity, reserve, replicas, memory, what to try, settings.
 
     Ends with a diff of platform.yaml; --write makes it so, unless the plan is preliminary or would still have a
     finding. Exits 1 if the plan needs more than platform.yaml allows (a service's ceiling, a pool's nodes), cannot

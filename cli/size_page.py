@@ -18,6 +18,7 @@ from cli.bench_picture import picture
 from cli.size_run import Report
 from cli.size_sections import headlines, sections
 from cli.size_settings import settings_sections
+from cli.size_validation import validation_sections
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
@@ -37,7 +38,7 @@ def html(report: Report) -> str:
             "name": plan.name,
             "headlines": [line.removeprefix(f"{plan.name}: ") for line in headlines(plan)],
             "svg": Markup(reserve_svg(plan)),  # noqa: S704 - our own SVG
-            "sections": list(sections(plan)),
+            "sections": [*sections(plan), *validation_sections(plan, report.validations[plan.name])],
         }
         for plan in report.plans
     ]

@@ -14,6 +14,7 @@ from capacity.operating import Reading
 from capacity.plan import Plan, misfits, plan
 from capacity.request import Request, made_to
 from capacity.settings import Setting
+from capacity.validation import Validation, validation
 from cli.size_evidence import measured
 from cli.size_settings import NotWritten, derived, diff, patched, with_platform, write
 from stacks.faults import Fault, InputError
@@ -25,6 +26,7 @@ class Report:
     """All that is printed.
 
     settings: by service. diff: from platform.yaml to what they would make of it. readings: of the evidence, each once.
+    validations: by request, what to try before its plan is believed.
     """
 
     stack: str
@@ -34,6 +36,7 @@ class Report:
     notes: tuple[str, ...]
     diff: str
     readings: tuple[Reading, ...]
+    validations: Mapping[str, Validation]
 
 
 def reckoned(requests: Requests, names: tuple[str, ...] = ()) -> Report:
@@ -67,7 +70,11 @@ def reckoned(requests: Requests, names: tuple[str, ...] = ()) -> Report:
     notes = tuple(dict.fromkeys(text for one in evidence for text in one.remarks))
     readings = {reading.sweep.name: reading for one in evidence for reading in one.readings}
     everything = (*findings(plans, platform), *told)
-    return Report(requests.stack, plans, found, everything, notes, change, tuple(readings.values()))
+    tries = {
+        one.name: validation(one, request.pool, its.readings)
+        for one, request, its in zip(plans, sized, evidence, strict=True)
+    }
+    return Report(requests.stack, plans, found, everything, notes, change, tuple(readings.values()), tries)
 
 
 def _memory(requests: Requests, request: Request, faults: list[Fault]) -> tuple[Memory, ...]:

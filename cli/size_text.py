@@ -16,6 +16,7 @@ from cli.size_run import Report
 from cli.size_section import Section
 from cli.size_sections import headlines, sections
 from cli.size_settings import settings_data, settings_sections
+from cli.size_validation import validation_data, validation_sections
 
 Number = int | float
 
@@ -25,7 +26,7 @@ def echo(report: Report) -> None:
     for plan in report.plans:
         for line in headlines(plan):
             click.secho(line, bold=True)
-        for section in sections(plan):
+        for section in (*sections(plan), *validation_sections(plan, report.validations[plan.name])):
             _echo(section)
         click.echo()
     for section in settings_sections(report.settings):
@@ -56,7 +57,7 @@ def _markdown(report: Report) -> Iterator[str]:
     for plan in report.plans:
         yield f"## {plan.name}\n"
         yield "  \n".join(_cell(line.removeprefix(f"{plan.name}: ")) for line in headlines(plan)) + "\n"
-        for section in sections(plan):
+        for section in (*sections(plan), *validation_sections(plan, report.validations[plan.name])):
             yield from _section(section)
     for section in settings_sections(report.settings):
         yield from _section(section)
@@ -92,7 +93,9 @@ def data(report: Report) -> dict[str, Any]:
     """Plain data: numbers as numbers, both ends of each."""
     return {
         "stack": report.stack,
-        "workloads": [_plan_data(plan) for plan in report.plans],
+        "workloads": [
+            _plan_data(plan) | {"validation": validation_data(report.validations[plan.name])} for plan in report.plans
+        ],
         "settings": settings_data(report.settings),
         "findings": list(report.findings),
         "notes": list(report.notes),
