@@ -148,7 +148,8 @@ def _stimulus(fields: Fields) -> Load:
     place: Key = (_CONFIG, "perf_analyzer", "stimulus")
     rate = fields.positive("requested_rps", (*place, "request_rate"))
     limit = fields.positive("concurrency_limit", (*place, "concurrency"))
-    if "fixed_schedule" in (found(fields.document, place) or {}):
+    stimulus = found(fields.document, place)
+    if isinstance(stimulus, dict) and "fixed_schedule" in stimulus:
         return "replay", rate, limit
     return _open_or_closed(rate, limit), rate, limit
 

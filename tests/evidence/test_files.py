@@ -263,6 +263,30 @@ def test_any_value_anywhere_is_read_or_refused_and_never_raises(tmp_path: Path, 
     inner[place[-1]] = data.draw(_ANY)
     evidence = read([made.write(tmp_path / "result.json", result)])
     assert evidence.sweeps or evidence.refused or evidence.skipped
+    _only_numbers_that_can_be(evidence)
+
+
+NASTY: list[Any] = [None, True, -1, 1, math.nan, math.inf, 10**400, "x", [], [[]], [None], {}, {"a": 1}]
+
+
+@pytest.mark.parametrize("name", sorted(name for name in RESULTS if not name.endswith(".json")))
+def test_a_nasty_value_in_every_place(tmp_path: Path, name: str) -> None:
+    lines = []
+    for place in PLACES[name]:
+        for value in NASTY:
+            result = json.loads(json.dumps(RESULTS[name]))
+            inner = result
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = value
+            lines.append(result)
+    evidence = read([made.write_lines(tmp_path / "results.jsonl", lines)])
+    assert evidence.sweeps
+    assert evidence.refused
+    _only_numbers_that_can_be(evidence)
+
+
+def _only_numbers_that_can_be(evidence: Evidence) -> None:
     for sweep in evidence.sweeps:
         for point in sweep.points:
             ladders = [point.ttft, point.tpot, point.itl, point.e2e]
