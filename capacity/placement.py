@@ -52,6 +52,7 @@ class Node:
 class ZoneSpread:
     """The topology spread constraint that keeps a service's zones within one replica of each other.
 
+    The engines' Deployment has a softer one (ScheduleAnyway), which prefers it and promises nothing.
     `minDomains` counts a zone without a node as one with 0 replicas, so that the first node of the last zone is waited
     for. The other side of it: while a whole zone is lost nothing new is scheduled; what remains has to carry the
     peak, and replacements wait for the zone (or for a person who lowers `minDomains`). Replicas of an older version are
@@ -70,6 +71,7 @@ class ZoneSpread:
             "topologyKey": "topology.kubernetes.io/zone",
             "whenUnsatisfiable": "DoNotSchedule",
             "matchLabelKeys": ["pod-template-hash"],
+            "nodeTaintsPolicy": "Honor",
         }
 
 

@@ -56,11 +56,12 @@ def _node_lines(purchase: Purchase, bought: Bought) -> Iterator[str]:
             left += f", {bought.peak.after_a_zone(one.service)} when a zone is"
         yield f"{one.service}: {', '.join(map(str, zones))} by zone; {left}"
     if bought.spread:
-        said = ", ".join(
-            f"{key}: {value}" for key, value in bought.spread.manifest().items() if key != "matchLabelKeys"
-        )
-        yield f"which this keeps true, of replicas of one version: {{{said}}}"
-        yield "while a zone is lost it schedules nothing: what remains carries the peak, and replacements wait"
+        constraint = bought.spread.manifest()
+        shown = ("maxSkew", "minDomains", "topologyKey", "whenUnsatisfiable")
+        said = ", ".join(f"{key}: {constraint[key]}" for key in shown)
+        yield f"which only this keeps true, of replicas of one version: {{{said}}}"
+        yield "the engines' own spread over zones is a preference (ScheduleAnyway), and holds where there is room"
+        yield "while a zone is lost, DoNotSchedule adds nothing: what remains carries the peak, and replacements wait"
     yield from (_quota_line(need) for need in bought.quotas)
     yield _subnet_line(bought)
 

@@ -49,6 +49,7 @@ def test_seven_over_three_zones_of_which_one_may_be_lost() -> None:
         "topologyKey": "topology.kubernetes.io/zone",
         "whenUnsatisfiable": "DoNotSchedule",
         "matchLabelKeys": ["pod-template-hash"],
+        "nodeTaintsPolicy": "Honor",
     }
 
 
