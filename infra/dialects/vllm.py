@@ -57,6 +57,7 @@ _SHOWN = frozenset(
     {
         "async-scheduling",
         "block-size",
+        "custom-histogram-buckets",
         "dtype",
         "enable-chunked-prefill",
         "enable-prefix-caching",

@@ -7,7 +7,13 @@ lacks is refused too: add it here when a manifest needs it.
 from __future__ import annotations
 
 import argparse
+import json
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+
+from sandbox.engine.metrics import BOUNDS
 
 VLLM_MAX_NUM_SEQS = 256
 """Slots when the manifest names none. Source: vLLM's API-server default on GPUs below 70 GiB."""
@@ -46,6 +52,7 @@ class EngineArguments:
     shutdown_timeout_s: float
     max_num_queued_reqs: int | None
     max_num_queued_tokens: int | None
+    histogram_bounds: Mapping[str, tuple[float, ...]]
 
 
 def arguments_from(command: list[str]) -> EngineArguments:
@@ -71,6 +78,7 @@ def arguments_from(command: list[str]) -> EngineArguments:
         shutdown_timeout_s=given.shutdown_timeout,
         max_num_queued_reqs=given.max_num_queued_reqs,
         max_num_queued_tokens=given.max_num_queued_tokens,
+        histogram_bounds=given.custom_histogram_buckets,
     )
 
 
@@ -101,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--shutdown-timeout", type=_seconds, default=0.0)
     parser.add_argument("--max-num-queued-reqs", type=_positive_int)
     parser.add_argument("--max-num-queued-tokens", type=_positive_int)
+    parser.add_argument("--custom-histogram-buckets", type=_bounds, default={})
     for flag in _INT_FLAGS.split():
         parser.add_argument(flag, type=_positive_int)
     for flag in _FRACTION_FLAGS:
@@ -110,6 +119,21 @@ def _parser() -> argparse.ArgumentParser:
     for flag in _SWITCHES.split():
         parser.add_argument(flag, action=argparse.BooleanOptionalAction)
     return parser
+
+
+def _bounds(text: str) -> dict[str, tuple[float, ...]]:
+    """`{"time_to_first_token": [0.5, 0.6]}`: positive, finite, ascending, of families that are known."""
+    try:
+        found = {family: tuple(map(float, bounds)) for family, bounds in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError) as failure:
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a JSON object of lists") from failure
+    for family, bounds in found.items():
+        if family not in BOUNDS:
+            raise argparse.ArgumentTypeError(f"unknown family {family!r}, known are {', '.join(BOUNDS)}")
+        ascends = all(less < more for less, more in pairwise((0.0, *bounds)))
+        if not bounds or not ascends or not all(map(math.isfinite, bounds)):
+            raise argparse.ArgumentTypeError(f"{family}: got {bounds}, expected positive, finite, ascending bounds")
+    return found
 
 
 def _positive_int(text: str) -> int:

@@ -7,7 +7,9 @@ since the double has no such thing: prefix cache, speculative decoding, LoRA.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
+from types import MappingProxyType
 
 from sandbox.engine.batch import Emission
 
@@ -24,6 +26,13 @@ _REQUEST_S = (
 )  # fmt: skip
 # vLLM's go on to the model's length.
 _LENGTH_TOKENS = tuple(float(digit * 10**power) for power in range(5) for digit in (1, 2, 5))
+# Families of --custom-histogram-buckets; vLLM has more than the double. Source: vLLM 0.33, docs/usage/metrics.md.
+BOUNDS: dict[str, tuple[float, ...]] = {
+    "time_to_first_token": _TTFT_S,
+    "inter_token_latency": _PER_TOKEN_S,
+    "request_latency": _REQUEST_S,
+    "request_tokens": _LENGTH_TOKENS,
+}
 _LAG_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)
 FINISH_REASONS = ("stop", "length", "abort", "error")
 
@@ -58,18 +67,27 @@ class Histogram:
 class EngineMetrics:
     """Counters and histograms of one engine; the gauges are read from the batch at scrape time."""
 
-    ttft: Histogram = field(default_factory=lambda: Histogram(_TTFT_S))
-    inter_token: Histogram = field(default_factory=lambda: Histogram(_PER_TOKEN_S))
-    per_output_token: Histogram = field(default_factory=lambda: Histogram(_PER_TOKEN_S))
-    e2e: Histogram = field(default_factory=lambda: Histogram(_REQUEST_S))
-    queue: Histogram = field(default_factory=lambda: Histogram(_REQUEST_S))
-    prompt_length: Histogram = field(default_factory=lambda: Histogram(_LENGTH_TOKENS))
-    generation_length: Histogram = field(default_factory=lambda: Histogram(_LENGTH_TOKENS))
+    bounds: InitVar[Mapping[str, tuple[float, ...]]] = MappingProxyType({})
+    ttft: Histogram = field(init=False)
+    inter_token: Histogram = field(init=False)
+    per_output_token: Histogram = field(init=False)
+    e2e: Histogram = field(init=False)
+    queue: Histogram = field(init=False)
+    prompt_length: Histogram = field(init=False)
+    generation_length: Histogram = field(init=False)
     timer_lag: Histogram = field(default_factory=lambda: Histogram(_LAG_S))
     finished: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FINISH_REASONS, 0))
     prompt_tokens: int = 0
     generation_tokens: int = 0
     rejections: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self, bounds: Mapping[str, tuple[float, ...]]) -> None:
+        """`bounds`: family -> its own in place of vLLM's."""
+        has = {**BOUNDS, **bounds}
+        self.ttft = Histogram(has["time_to_first_token"])
+        self.inter_token, self.per_output_token = (Histogram(has["inter_token_latency"]) for _ in range(2))
+        self.e2e, self.queue = (Histogram(has["request_latency"]) for _ in range(2))
+        self.prompt_length, self.generation_length = (Histogram(has["request_tokens"]) for _ in range(2))
 
     def observe(self, emission: Emission, previous_s: float | None) -> None:
         """Count the tokens of one emission; `previous_s` is when the sequence emitted before, None at its first."""

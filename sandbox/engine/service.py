@@ -57,7 +57,7 @@ class EngineService:
         """Needs a running event loop."""
         self.arguments = arguments
         self.timing = timing
-        self.metrics = EngineMetrics()
+        self.metrics = EngineMetrics(arguments.histogram_bounds)
         self.is_draining = False
         self.on_idle: Callable[[], None] = lambda: None
         self._batch = Batch(timing, arguments.max_num_seqs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.engine.arguments import arguments_from
+from sandbox.engine.metrics import EngineMetrics
 from sandbox.engine.server import bind_address
 
 
@@ -32,6 +33,14 @@ def test_what_the_double_obeys() -> None:
     assert (given.shutdown_timeout_s, given.max_num_queued_reqs) == (180.0, 96)
 
 
+def test_bounds_of_histograms() -> None:
+    given = arguments_from(["m", "--custom-histogram-buckets", '{"time_to_first_token": [0.5, 0.6, 1]}'])
+    page = EngineMetrics(given.histogram_bounds).text("m", 0, 0, 0.0)
+    assert 'vllm:time_to_first_token_seconds_bucket{engine="0",model_name="m",le="0.6"} 0' in page
+    assert 'vllm:time_to_first_token_seconds_bucket{engine="0",model_name="m",le="0.75"}' not in page
+    assert 'vllm:e2e_request_latency_seconds_bucket{engine="0",model_name="m",le="0.3"} 0' in page
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -57,6 +66,12 @@ def test_ways_to_say_the_model(command: list[str]) -> None:
         ["--gpu-memory-utilization", "92"],
         ["--shutdown-timeout", "3m"],
         ["--port", "80000"],
+        ["--custom-histogram-buckets", "0.5"],
+        ["--custom-histogram-buckets", '{"ttft": [0.5]}'],
+        ["--custom-histogram-buckets", '{"time_to_first_token": []}'],
+        ["--custom-histogram-buckets", '{"time_to_first_token": [0.6, 0.5]}'],
+        ["--custom-histogram-buckets", '{"time_to_first_token": [0, 0.5]}'],
+        ["--custom-histogram-buckets", '{"time_to_first_token": [0.5, Infinity]}'],
         ["vllm", "server"],
         ["python3", "-m", "vllm"],
     ],
