@@ -149,8 +149,9 @@ def _running(load: Fraction, policy: Policy, names: frozenset[ReserveName]) -> i
         return there >= grown and there - (lost(running, policy) if failure else 0) >= after
 
     # From a number that is certainly not enough, or is just: each share of n leaves at most one replica more.
-    first = max(whole(load), math.floor((whole(after) - 1) / _part_left(policy, names)))
-    return next(running for running in count(first) if carries(running))
+    needs = ((grown, names - {"failure"}), (after, names))
+    first = max(math.floor((whole(need) - 1) / _part_left(policy, gone)) for need, gone in needs)
+    return next(running for running in count(max(first, whole(load))) if carries(running))
 
 
 def _part_left(policy: Policy, names: frozenset[ReserveName]) -> Fraction:

@@ -86,14 +86,14 @@ def reserve_svg(plan: Plan) -> str:
 
 def _bar(axes: Axes, row: int, end: End) -> None:
     """The sets one after another, each with its number."""
-    left = 0
+    left = 0.0
     for part, colour in zip(end.reserve.parts, COLOURS, strict=False):
         if not part.replicas or part.covered:
             continue
         name = part.name.replace("_", " ")
         known = axes.get_legend_handles_labels()[1]
         label = "_" if name in known else name  # the legend has each once
-        axes.barh(row, part.replicas, left=left, color=colour, edgecolor="white", height=0.6, label=label)
+        axes.barh(row, float(part.replicas), left=left, color=colour, edgecolor="white", height=0.6, label=label)
         middle = left + part.replicas / 2
         axes.text(middle, row, str(part.replicas), ha="center", va="center", color="white", fontsize=9)
         left += part.replicas

@@ -80,6 +80,13 @@ def test_percent_of_a_rollout_is_rounded_as_kubernetes_rounds(text: str, replica
     assert slots(text, replicas, up=False) == down
 
 
+def test_what_is_large_takes_no_longer() -> None:
+    """Each number is reckoned, not counted up to."""
+    policy = Policy(survive="pod", capacity_after_loss_pct=Fraction(1), near_term_growth_pct=Fraction(1000))
+    assert sets(Fraction(10**18), policy).running == 11 * 10**18
+    assert sets(Fraction(10**18), replace(policy, unavailable="50%")).running == 22 * 10**18 - 1
+
+
 def test_headroom_is_rounded_once() -> None:
     reserve = headroom(Fraction("5.2065"), Fraction(30), "25%")
     assert [(part.name, part.replicas) for part in reserve.parts] == [("base", 6), ("headroom", 1)]
