@@ -103,7 +103,8 @@ def _capacity(curve: Curve, bend: Knee | None, kept: Goodput | None) -> ReplicaC
     of_the_knee = OF_THE_KNEE * (bend.load if bend else kept.load)
     target = min(kept.load, of_the_knee)
     whose = "the knee" if bend else "the highest load that keeps the objective, for want of a knee"
-    where = f"{'at least ' if bend and bend.is_at_or_above else ''}{shown(bend.load if bend else kept.load)} {unit}"
+    bound = "at least " if bend and bend.is_at_or_above else "at most " if bend and bend.is_at_or_below else ""
+    where = f"{bound}{shown(bend.load if bend else kept.load)} {unit}"
     share = f"{shown(100 * OF_THE_KNEE)} % of {whose} ({where})"
     why = share if target == of_the_knee else f"the objective, which holds no higher; it is less than {share}"
     return ReplicaCapacity(curve.axis, at_load(curve, kept.load), at_load(curve, target), why)

@@ -45,6 +45,13 @@ def test_three_quarters_of_the_knee_where_the_objective_holds_above_it() -> None
     assert reading.capacity.why == "75 % of the knee (at least 8.4 requests/s)"
 
 
+def test_a_knee_below_all_that_was_measured_says_so() -> None:
+    reading = read(sweep(open_point(2.0, 0.1), open_point(4.0, 0.5)), PROMISED)
+    assert reading.capacity is not None
+    assert reading.capacity.why == "75 % of the knee (at most 2 requests/s)"
+    assert reading.capacity.target.rps == Fraction(3, 2)
+
+
 def test_the_objective_where_it_holds_no_higher_than_that() -> None:
     reading = read(sweep(open_point(2.0, 0.5), open_point(4.0, 0.5), open_point(8.0, 0.7)), PROMISED)
     assert reading.knee is not None
