@@ -90,6 +90,14 @@ def test_noise_of_a_hundredth_and_repeats_move_it_by_little(noise: list[float], 
     assert len(bend.powers) == len(GRID)
 
 
+def test_one_lucky_run_of_three_does_not_make_a_knee() -> None:
+    points = [open_point(load, mm1(load)) for load in GRID]
+    lucky = [open_point(8.0, 0.01, name="lucky"), open_point(8.0, mm1(8.0), name="third")]
+    bend = knee(made_curve([*points, *lucky]))
+    assert bend is not None
+    assert bend.load == 5
+
+
 POSITIVE = st.floats(0.001, 1000, allow_nan=False)
 CURVES = st.dictionaries(st.integers(1, 1000), POSITIVE, min_size=2, max_size=12)
 

@@ -116,6 +116,19 @@ def test_without_a_knee_three_quarters_of_what_was_shown() -> None:
     assert "for want of a knee" in reading.capacity.why
 
 
+def test_repeats_count_as_the_least_that_any_of_them_sent_and_carried() -> None:
+    runs = [
+        open_point(4.0, 0.5, 9.0, achieved_rps=3.9, throughput_rps=3.9, output_tokens_per_s=380.0),
+        open_point(4.0, 0.5, 8.0, name="again"),
+    ]
+    reading = read(sweep(*runs), PROMISED)
+    assert reading.capacity is not None
+    sustainable = reading.capacity.sustainable
+    assert (sustainable.rps, sustainable.in_flight) == (Fraction("3.9"), Fraction(32))
+    assert sustainable.output_tokens_per_s == 380
+    assert len(sustainable.evidence) == 2
+
+
 def test_what_one_run_does_not_say_stays_unknown() -> None:
     first, second, third = RISING.points
     reading = read(sweep(first, second, replace(third, output_tokens_per_s=None, e2e=None)), PROMISED)
