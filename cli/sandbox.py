@@ -136,7 +136,8 @@ def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the load's arrivals.")
 @click.option("--work", type=click.Path(file_okay=False), default="out/bench-event", show_default=True)
 @click.option("--to", type=click.Path(file_okay=False), default="docs/benchmarks", show_default=True, help="Results.")
-def bench_event(time_scale: int, seed: int, work: str, to: str) -> None:
+@click.option("--beside", metavar="TEXT", default="", help="What else the machine did meanwhile; the page says it.")
+def bench_event(time_scale: int, seed: int, work: str, to: str, beside: str) -> None:
     """Play the sale three ways at once: reactive, a KEDA cron trigger, Warmline; write what came of it."""
     from pathlib import Path
 
@@ -145,7 +146,7 @@ def bench_event(time_scale: int, seed: int, work: str, to: str) -> None:
 
     _end_tidily()
     comparison = _guarded(lambda: compare(Path(work).resolve(), time_scale, seed, _say))
-    _say(f"written: {write(Path(to), comparison)}")
+    _say(f"written: {write(Path(to), comparison, beside)}")
 
 
 def _health(part: ComponentStatus) -> str:

@@ -28,11 +28,15 @@ COLOURS = {"reactive": "#b44a1e", "keda-cron": "#2b5f9e", "warmline": "#1c6e5a"}
 BUCKETS = 60
 
 
-def write(folder: Path, comparison: Comparison) -> Path:
-    """Write this run's JSON and figure, then the page over all runs in `folder`."""
+def write(folder: Path, comparison: Comparison, beside: str = "") -> Path:
+    """Write this run's JSON and figure, then the page over all runs in `folder`.
+
+    `beside` says what else the machine did meanwhile: its cores count what was not ours, too.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     scale = comparison.stage.rehearsal.factor
-    (folder / f"event-scale{scale}.json").write_text(json.dumps(facts(comparison), indent=2) + "\n", encoding="utf-8")
+    data = json.dumps(facts(comparison, beside), indent=2) + "\n"
+    (folder / f"event-scale{scale}.json").write_text(data, encoding="utf-8")
     (folder / f"event-scale{scale}.svg").write_text(draw(comparison), encoding="utf-8")
     return page(folder)
 
@@ -52,7 +56,7 @@ def page(folder: Path) -> Path:
     return path
 
 
-def facts(comparison: Comparison) -> dict[str, Any]:
+def facts(comparison: Comparison, beside: str) -> dict[str, Any]:
     """What the page shows of one run; numbers rounded to what they are worth."""
     stage = comparison.stage
     service = next(iter(stage.rehearsal.platform.services.values()))
@@ -75,6 +79,7 @@ def facts(comparison: Comparison) -> dict[str, Any]:
         "not_scaled": NOT_SCALED,
         "cores": os.cpu_count(),
         "cpu_busy": round(comparison.cpu_busy_pct / 100, 2),
+        "beside": beside,
         "machine": _machine(),
         "versions": ", ".join(sorted({f"{tool.name} {tool.version}" for tool in TOOLS})),
         "requests": comparison.results[0].whole.requests,
