@@ -95,13 +95,22 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The busiest stretch by what arrived; rates per second, the rest as means over it."""
+    """The busiest stretch by what arrived; rates per second, the rest as means over it.
+
+    grown: by how much more was in flight at its end than at its begin.
+    """
 
     end: int
     arrived_rps: Fraction
     ended_rps: Fraction
     in_flight: Fraction
     replicas: Fraction | None
+    grown: Fraction
+
+    @property
+    def is_queueing(self) -> bool:
+        """Whether what is in flight grew by more than chance does: three times its root, as for random arrivals."""
+        return self.grown > 0 and self.grown**2 > 9 * self.in_flight
 
 
 def peak(recording: Recording) -> Peak | None:
@@ -123,7 +132,8 @@ def _stretches(recording: Recording) -> Iterator[Peak]:
             continue
         refused = recording.refused.get(end, Fraction(0)) if recording.refused is not None else Fraction(0)
         arrived = max(ended + refused + now - before, Fraction(0))
-        yield Peak(end, arrived / busy_s, ended / busy_s, in_flight, _mean(recording, recording.replicas, end))
+        replicas = _mean(recording, recording.replicas, end)
+        yield Peak(end, arrived / busy_s, ended / busy_s, in_flight, replicas, now - before)
 
 
 def _mean(recording: Recording, series: Series, end: int) -> Fraction | None:

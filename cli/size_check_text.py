@@ -117,6 +117,8 @@ def findings(name: str, one: Comparison, report: Report) -> Iterator[str]:
         planned = span(each.planned.low, each.planned.high) if each.planned else "none"
         ratio = f" (x {shown(each.ratio)})" if each.ratio is not None else ""
         answer = f": {_answer(each.answer)} instead of {before}" if each.answer else ""
+        if each.answer == one.planned.answer:
+            answer = ", which moves no number that the plan has"
         what, unit = WORDS[each.what]
         yield f"{name}: {what}: planned {planned} {unit}, seen {shown(each.seen)}{ratio}{answer}"
     if one.together:
@@ -133,7 +135,9 @@ def _nothing(name: str, one: Comparison, report: Report) -> str:
     service = report.platform.services[name]
     metrics = dialect_of(service.engine.kind).metrics
     if one.recording.in_flight:
-        return "no request ended in this window, so that there is no load to hold the plan against"
+        held = max(one.recording.in_flight.values())
+        stalled = f", while up to {shown(held)} were in flight: do the engines answer?" if held else ""
+        return f"no request ended in this window{stalled or ', and none was in flight'}"
     labels = metrics.labels(report.platform.namespace, service.model.name)
     return (
         f"{report.prometheus} has no series {metrics.running}{{{labels}}} in this window: are the engines scraped, by "
@@ -150,9 +154,9 @@ def remarks(one: Comparison, report: Report) -> Iterator[str]:
     )
     yield "latencies run from a request's arrival at its engine; waiting in front of it is not in them"
     peak = one.peak
-    if peak and peak.ended_rps and peak.arrived_rps > (1 + Fraction(report.tolerance_pct) / 100) * peak.ended_rps:
+    if peak and peak.is_queueing:
         rates = f"{shown(peak.arrived_rps)} requests/s arrived and {shown(peak.ended_rps)} ended"
-        yield f"{rates}: what ends hides what is asked for"
+        yield f"{rates}: what ends hides what is asked for, and durations are only of what ended"
     if one.recording.requests < FEW:
         yield f"only {shown(one.recording.requests)} requests ended: means and shares of so few are largely chance"
     if len(one.planned.requests) > 1 or len(one.planned.requests[0].workload.profile.classes) > 1:
@@ -162,7 +166,10 @@ def remarks(one: Comparison, report: Report) -> Iterator[str]:
     for each in one.promise.too_coarse:
         yield _too_coarse(each, one)
     for latency in one.promise.missing:
-        yield f"{latency}: a limit is asked, and nothing was recorded of it"
+        yield (
+            f"{latency}: a limit is asked, and no buckets of it were recorded; a scrape that keeps native histograms "
+            "alone has none"
+        )
 
 
 def _too_coarse(kept: Kept, one: Comparison) -> str:

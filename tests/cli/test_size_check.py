@@ -185,7 +185,12 @@ class TestNothing:
 
     def test_no_request_is_a_finding_too(self, stack: Path) -> None:
         (finding,) = data(Made(rps=0), code=1)["findings"]
-        assert "no request ended in this window" in finding
+        assert finding.endswith("no request ended in this window, and none was in flight")
+
+    def test_engines_that_hang_are_told_from_engines_without_work(self, stack: Path) -> None:
+        (finding,) = data(Made(rps=2, growth=2), code=1)["findings"]
+        assert "no request ended in this window, while up to" in finding
+        assert "were in flight: do the engines answer?" in finding
 
 
 class TestOutOfReach:

@@ -72,6 +72,14 @@ class TestArrived:
         found = peak(steady(Fraction(30), Fraction(8), growth=Fraction(10)))
         assert found
         assert (found.arrived_rps, found.ended_rps) == (Fraction(30), Fraction(20))
+        assert found.is_queueing
+
+    def test_what_random_arrivals_add_for_a_while_is_no_queue(self) -> None:
+        """240 in flight: chance alone adds up to some 46."""
+        grown = {
+            growth: peak(steady(Fraction(30), Fraction(8), growth=Fraction(growth, 300))) for growth in (0, 40, 4000)
+        }
+        assert [found.is_queueing for found in grown.values() if found] == [False, False, True]
 
     def test_refused_ones_have_too(self) -> None:
         made = steady(Fraction(30), Fraction(8))

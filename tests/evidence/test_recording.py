@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
+from whenever import Instant
 
-from capacity.recording import COUNTED, TIMED, window
+from capacity.recording import COUNTED, TIMED, peak, window
 from evidence.prometheus import Prometheus
 from evidence.recording import Source, read
 from infra.dialects.vllm import VLLM
@@ -27,6 +31,34 @@ def test_every_series_is_one_the_engine_exposes_with_its_labels() -> None:
         assert re.search(rf'^{name}{{.*{names.model_label}="support-8b"', page, re.MULTILINE), name
     for reason in names.failed:
         assert f'{names.finished_reason}="{reason}"' in page
+
+
+@pytest.mark.parametrize(("name", "duration_s", "tokens"), [("holds", 7.762, 400), ("moved", 9.112, 475)])
+def test_answers_of_a_genuine_prometheus(name: str, duration_s: float, tokens: int) -> None:
+    """15 s of 7 requests/s in the sandbox; `files/SOURCES.md` says how they were had."""
+    kept = json.loads((Path(__file__).parent / "files" / "prometheus" / f"{name}.json").read_text())
+    answers = {(each["path"], *sorted(each["asked"].items())): each["answer"] for each in kept["answers"]}
+
+    def answer(path: str, asked: Mapping[str, str]) -> tuple[int, str]:
+        of_it = {key: value for key, value in asked.items() if key != "timeout"}
+        return 200, json.dumps(answers[path, *sorted(of_it.items())])
+
+    begin, end = (int(Instant.parse_iso(kept[key]).timestamp()) for key in ("from", "to"))
+    with serving(answer) as url:
+        found = read(Prometheus(url), SOURCE, window(begin, end))
+    busiest = peak(found)
+    assert busiest
+    assert float(busiest.arrived_rps) == pytest.approx(7, rel=0.06)
+    assert busiest.replicas == 2
+    assert not busiest.is_queueing
+    assert float(found.timed["e2e"].mean) == pytest.approx(duration_s, abs=1e-3)
+    assert float(found.counted["input_tokens"].mean) == pytest.approx(1000)
+    assert float(found.counted["output_tokens"].mean) == pytest.approx(tokens)
+    ttft = found.timed["ttft"]
+    assert ttft.quantile(Fraction(95, 100)).low == Fraction(1, 2)
+    assert float(ttft.mean) == pytest.approx(0.58, abs=1e-3)
+    assert found.refusals is None, "the engine has such a series only once it refused something"
+    assert (found.preemptions, found.failed) == (Fraction(0), Fraction(0))
 
 
 def test_a_service_as_it_was_made() -> None:

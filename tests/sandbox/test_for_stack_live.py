@@ -39,6 +39,7 @@ pytestmark = pytest.mark.sandbox
 
 ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
 FACTOR = 60
+SEED = 2736
 NAME, SPACE = "support-bot", "serving"
 
 
@@ -112,6 +113,46 @@ def test_the_baseline_is_ready_and_answers_through_the_balancer(stage: Stage) ->
     played = play_load([(5, 4.0)], url, "support-8b", None, host_header=f"{NAME}.{SPACE}")
     assert played.records
     assert not played.summary.errors
+
+
+def test_size_check_sees_a_plan_that_holds_and_then_a_longer_request(stage: Stage) -> None:
+    """7 requests/s of 7.8 s, as planned; then of 475 tokens instead of 400, which take 9.1 s and a third replica."""
+    within(60, lambda: stage.ready() == 2)
+    work = {"rps": 7, "request_duration_s": 7.8, "growth_pct": 0, "exact_cache_hit_pct": 0}
+    lengths = {"input_tokens": {"mean": 1000}, "output_tokens": {"mean": 400}}
+    request = {"service": NAME, "profile": {"classes": {"chat": work | lengths}}, "reliability": {"headroom_pct": 30}}
+    (stage.rehearsal.root / "local" / "workloads.yaml").write_text(json.dumps({"workloads": {"bot": request}}))
+
+    holds = size_check(stage, output_tokens=400)
+    assert holds.exit_code == 0, holds.stdout + holds.stderr
+    found = json.loads(holds.stdout)["services"][NAME]
+    assert (found["planned"]["replicas"]["high"], found["findings"]) == (2, [])
+    assert {name for name, each in found["assumptions"].items() if each["verdict"] != "holds"} == {
+        "in_flight_per_replica"  # 27 of 40: headroom
+    }
+    assert found["slo"]["limits"]["ttft"]["p95_s"]["low"] == 0.5  # 0.58 s, in the bucket to 0.75
+
+    moved = size_check(stage, output_tokens=475)
+    assert moved.exit_code == 1, moved.stdout + moved.stderr
+    found = json.loads(moved.stdout)["services"][NAME]
+    duration = found["assumptions"]["request_duration_s"]
+    assert duration["seen"] == pytest.approx(9.1, rel=0.02)
+    assert duration["plan_with_it"]["replicas"]["high"] == 3
+    assert {name for name, each in found["assumptions"].items() if each["verdict"] == "moved"} == {
+        "request_duration_s",
+        "in_flight",
+        "output_tokens",
+    }
+
+
+def size_check(stage: Stage, output_tokens: int) -> Ran:
+    """After a load of which the 15 s are looked at in which as many end as begin; the seed is one of an even load."""
+    target = target_from(for_stack.balancer_url(stage.directory), "support-8b", f"{NAME}.{SPACE}")
+    began = time.time()
+    played = asyncio.run(play(phases_from([(26, 7.0)]), replace(target, output_tokens=output_tokens), None, seed=SEED))
+    assert played.summary.errors == {}
+    times = [instant(began + seconds).format_iso() for seconds in (10, 25)]
+    return stage.commands.warmline("size", "check", "-s", "local", "--from", times[0], "--to", times[1], "-o", "json")
 
 
 def test_the_scaler_query_is_one_series_and_a_wrong_label_leaves_keda_blind(stage: Stage) -> None:
