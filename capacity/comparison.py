@@ -43,7 +43,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All assumptions of one service's plan, the objective, and what the plan comes to with all that moved at once."""
+    """All assumptions of one service's plan, the objective, and `together`: the plan with all that moved at once."""
 
     planned: Planned
     recording: Recording
@@ -78,12 +78,13 @@ def compare(planned: Planned, recording: Recording, tolerance: Fraction) -> Comp
 
 
 def _together(planned: Planned, found: tuple[Compared, ...]) -> Answer | None:
-    """With all that moved at once; None where that is one thing or nothing."""
+    """With all that moved at once; None where one thing makes as much of the answer, or nothing moved."""
     ratios: dict[Moving, Fraction] = {}
     for one in found:
         if one.verdict == "moved" and one.answer and one.planned and one.seen:
             ratios[MEANS[one.what]] = one.seen / one.planned.high
-    return planned.moved(ratios).answer if len(ratios) > 1 else None
+    answer = planned.moved(ratios).answer if len(ratios) > 1 else None
+    return None if answer in [one.answer for one in found] else answer
 
 
 def _assumptions(

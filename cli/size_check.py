@@ -98,6 +98,7 @@ def check(
     from cli import size_check_text as text
     from cli.output import emit
     from cli.size_check_data import data
+    from evidence.prometheus import without_password
     from stacks.requests import load_requests
 
     requests = load_requests(stack)
@@ -106,7 +107,7 @@ def check(
     address = url or requests.platform.prometheus.url
     recorded = _recorded(requests.platform, tuple(chosen), address, looked_at)
     found = {name: compare(planned, recorded[name], Fraction(tolerance_pct) / 100) for name, planned in chosen.items()}
-    report = text.Report(stack, address, looked_at, tolerance_pct, found, requests.platform)
+    report = text.Report(stack, without_password(address), looked_at, tolerance_pct, found, requests.platform)
     if output == "table":
         text.echo(report)
     else:
@@ -175,11 +176,12 @@ def _moment(stack: str, option: str, text: str) -> int:
 def _recorded(platform: Platform, services: tuple[str, ...], url: str, looked_at: Window) -> dict[str, Recording]:
     from contextlib import closing
 
+    from cli.output import busy
     from evidence.prometheus import Prometheus
     from evidence.recording import Source, read
     from infra.dialects.table import dialect_of
 
-    with closing(Prometheus(url)) as prometheus:
+    with closing(Prometheus(url)) as prometheus, busy(f"asking {prometheus.address}"):
         found = {}
         for name in services:
             service = platform.services[name]

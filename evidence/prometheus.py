@@ -6,6 +6,7 @@ Source: prometheus.io/docs/prometheus/latest/querying/api: query and query_range
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,11 +32,17 @@ class Sample:
     value: Fraction
 
 
+def without_password(url: str) -> str:
+    """`http://user:password@host` as it may be printed."""
+    return re.sub(r"//[^/@\s]*@", "//", url)
+
+
 class Prometheus:
     """Asks one server."""
 
     def __init__(self, url: str, transport: httpx2.BaseTransport | None = None) -> None:
         self.url = url.rstrip("/")
+        self.address = without_password(self.url)
         # Proxy variables count for an address outside, and a scheme or host that is none is told when it is asked.
         self._client = httpx2.Client(timeout=httpx2.Timeout(TIMEOUT_S, connect=5.0), transport=transport)
 
@@ -74,14 +81,15 @@ class Prometheus:
             )
             answer = response.json()
         except httpx2.TimeoutException:
-            raise OutOfReach(self.url, f"no answer within {TIMEOUT_S:.0f} s", _FIX) from None
+            raise OutOfReach(self.address, f"no answer within {TIMEOUT_S:.0f} s", _FIX) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise OutOfReach(self.url, str(error) or type(error).__name__, _FIX) from None
+            reason = without_password(str(error)) or type(error).__name__
+            raise OutOfReach(self.address, reason, _FIX) from None
         except ValueError:
-            raise OutOfReach(self.url, f"it answered {response.status_code}, and not with JSON", _FIX) from None
+            raise OutOfReach(self.address, f"it answered {response.status_code}, and not with JSON", _FIX) from None
         if isinstance(answer, dict) and answer.get("status") == "error":
             said = f"it answered {response.status_code}: {' '.join(str(answer.get('error')).split())}"
-            raise OutOfReach(self.url, said, "Look at its log.")
+            raise OutOfReach(self.address, said, "Look at its log, or ask for a shorter window.")
         try:
             found: list[Any] = answer["data"]["result"]
         except (KeyError, TypeError):
@@ -91,7 +99,7 @@ class Prometheus:
         return found
 
     def _not_a_prometheus(self) -> OutOfReach:
-        return OutOfReach(self.url, "its answer is not one of a Prometheus", "Is the address right?")
+        return OutOfReach(self.address, "its answer is not one of a Prometheus", "Is the address right?")
 
 
 def _points(values: list[Any]) -> Iterator[tuple[int, Fraction]]:

@@ -215,6 +215,14 @@ class TestOutOfReach:
         assert url in said.stderr
         assert reason in said.stderr
 
+    def test_a_password_in_the_address_is_not_printed(self, stack: Path) -> None:
+        with serving(Made().answer) as url:
+            found = run("check", "-s", "local", "--prometheus", url.replace("//", "//reader:hunter2@"), "-o", "json")
+        assert json.loads(found.stdout)["prometheus"] == url
+        said = run("check", "-s", "local", "--prometheus", "http://reader:hunter2@127.0.0.1:1", code=3).stderr
+        assert "http://127.0.0.1:1: out of reach" in said
+        assert "hunter2" not in said
+
     @pytest.mark.parametrize("url", ["prometheus:9090", "ftp://127.0.0.1", "http://[::1", "http://"])
     def test_no_address(self, stack: Path, url: str) -> None:
         assert url in run("check", "-s", "local", "--prometheus", url, code=3).stderr

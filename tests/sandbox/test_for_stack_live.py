@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from lightkube.resources.core_v1 import Pod
 from lightkube.types import PatchType
 from whenever import Instant
 
+from evidence.prometheus import Prometheus
+from infra.dialects.vllm import VLLM
 from infra.render import render
 from sandbox import for_stack, lifecycle
 from sandbox.control_plane.kubeconfigs import client as client_for
@@ -32,7 +35,7 @@ from sandbox.sale.demo import environment_of, pulumi_up, scaler_query
 from sandbox.sale.rehearsal import Rehearsal, rehearse
 from sandbox.sale.timeline import ask_prometheus
 from stacks import ownership
-from stacks.loader import load_calendar_spec, load_stack
+from stacks.loader import Stack, load_calendar_spec, load_stack
 from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
@@ -79,7 +82,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("stack")
     directory = folder / "sandbox"
     url = f"http://127.0.0.1:{free_ports(1)[0]}"
-    rehearsal = rehearse(load_stack("local"), load_calendar_spec("local"), folder / "stacks", FACTOR, url)
+    rehearsal = rehearse(with_bounds(load_stack("local")), load_calendar_spec("local"), folder / "stacks", FACTOR, url)
     try:
         layout = for_stack.up("local", rehearsal.platform, print, directory, time_scale=FACTOR)
         commands = Commands(REPOSITORY, environment_of(rehearsal, directory))
@@ -130,7 +133,9 @@ def test_size_check_sees_a_plan_that_holds_and_then_a_longer_request(stage: Stag
     assert {name for name, each in found["assumptions"].items() if each["verdict"] != "holds"} == {
         "in_flight_per_replica"  # 27 of 40: headroom
     }
-    assert found["slo"]["limits"]["ttft"]["p95_s"]["low"] == 0.5  # 0.58 s, in the bucket to 0.75
+    ttft = found["slo"]["limits"]["ttft"]
+    assert (ttft["verdict"], ttft["share"], ttft["p95_s"]["low"]) == ("holds", {"low": 1, "high": 1}, 0.5)
+    assert ttft["p95_s"]["histogram_quantile"] == pytest.approx(quantile_of_prometheus(stage, found))
 
     moved = size_check(stage, output_tokens=475)
     assert moved.exit_code == 1, moved.stdout + moved.stderr
@@ -143,6 +148,23 @@ def test_size_check_sees_a_plan_that_holds_and_then_a_longer_request(stage: Stag
         "in_flight",
         "output_tokens",
     }
+
+
+def with_bounds(stack: Stack) -> Stack:
+    """With the objective's limits, 600 ms and 20 ms, among the bounds of the engine's buckets."""
+    bounds = {"time_to_first_token": [0.25, 0.5, 0.6, 1, 2.5], "inter_token_latency": [0.01, 0.02, 0.05]}
+    service = stack.platform.services[NAME]
+    engine = service.engine.model_copy(update={"args": {VLLM.metrics.bounds_flag: json.dumps(bounds)}})
+    services = {**stack.platform.services, NAME: service.model_copy(update={"engine": engine})}
+    return replace(stack, platform=stack.platform.model_copy(update={"services": services}))
+
+
+def quantile_of_prometheus(stage: Stage, found: dict[str, Any]) -> float:
+    """What Prometheus itself makes of the buckets that `size check` looked at: the last 15 s of its window."""
+    at = int(Instant.parse_iso(found["peak"]["to"]).timestamp())
+    query = f"histogram_quantile(0.95, sum by (le) (increase({VLLM.metrics.ttft}_bucket[15s])))"
+    with closing(Prometheus(stage.rehearsal.platform.prometheus.url)) as prometheus:
+        return float(prometheus.instant(query, at)[0].value)
 
 
 def size_check(stage: Stage, output_tokens: int) -> Ran:
