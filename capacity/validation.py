@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import get_args
 
-from capacity.curve import Axis, Curve
+from capacity.curve import Axis
 from capacity.goodput import Spread
 from capacity.objective import P95
 from capacity.operating import Reading
@@ -144,42 +144,44 @@ def _of_the_mix(plan: Plan) -> tuple[str, ...]:
 
 
 def _measured(reading: Reading) -> Iterator[Run]:
-    """Around the target and the crossing, and where repeats are missing or lie apart."""
+    """Around the target and the crossing, and where repeats are missing or lie apart; each load once."""
     found: dict[Fraction, Run] = {}
-    curve, kept, capacity = reading.curve, reading.goodput, reading.capacity
-
-    def again(load: Fraction | None, why: str, *, times: int = RUNS) -> None:
-        if load is not None and load not in found:
-            left = times - _runs(curve, load)
-            if left > 0:
-                found[load] = Run(load, curve.axis, left, reading.sweep.name, why)
-
-    for spread in reading.spreads:
-        if apart := _apart(spread):
-            again(spread.load, apart, times=spread.runs + RUNS)
-    if capacity:
-        again(getattr(capacity.target, curve.axis), "the target: what every replica is to carry")
-    if kept:
-        again(kept.load, "the highest load at which the objective holds")
-        again(kept.crossing, "where the objective is reckoned to be just kept")
-        again(kept.fails_at, "the lowest load at which it fails")
-        if kept.load is not None and kept.fails_at is None:
-            again(kept.load * FURTHER, "nothing failed yet: go on until something does")
-        for load in kept.unknown:
-            again(load, "the file does not tell whether the objective holds")
+    for load, times, why in (*_apart(reading.spreads), *_around(reading)):
+        missing = times - sum(len(step.runs) for step in reading.curve.steps if step.load == load)
+        if missing > 0 and load not in found:
+            found[load] = Run(load, reading.curve.axis, missing, reading.sweep.name, why)
     yield from sorted(found.values(), key=lambda run: run.load)
 
 
-def _runs(curve: Curve, load: Fraction) -> int:
-    return sum(len(step.runs) for step in curve.steps if step.load == load)
+def _apart(spreads: Sequence[Spread]) -> Iterator[tuple[Fraction, int, str]]:
+    """Loads whose runs differ by more than a tenth, or in whether the objective holds: as many again, and then some."""
+    for one in spreads:
+        wide = [name for name, (least, most) in one.p95_s.items() if most > (1 + TENTH) * least]
+        if wide:
+            why = f"p95 of {' and '.join(wide)} differs by more than a tenth between {one.runs} runs"
+            yield one.load, one.runs + RUNS, why
+        elif 0 < one.held < one.runs:
+            yield one.load, one.runs + RUNS, f"the objective held in {one.held} of {one.runs} runs"
 
 
-def _apart(spread: Spread) -> str:
-    """What its runs differ in by more than a tenth."""
-    wide = [name for name, (least, most) in spread.p95_s.items() if most > (1 + TENTH) * least]
-    if wide:
-        return f"p95 of {' and '.join(wide)} differs by more than a tenth between {spread.runs} runs"
-    return f"it held in {spread.held} of {spread.runs} runs" if 0 < spread.held < spread.runs else ""
+def _around(reading: Reading) -> Iterator[tuple[Fraction, int, str]]:
+    """Loads that the answer turns on."""
+    axis, kept, capacity = reading.curve.axis, reading.goodput, reading.capacity
+    found: list[tuple[Fraction | None, str]] = []
+    if capacity:
+        found.append((getattr(capacity.target, axis), "the target: what every replica is to carry"))
+    if kept:
+        further = kept.load * FURTHER if kept.load is not None and kept.fails_at is None else None
+        found += [
+            (kept.load, "the highest load at which the objective holds"),
+            (kept.crossing, "where the objective is reckoned to be just kept"),
+            (kept.fails_at, "the lowest load at which it fails"),
+            (further, "nothing failed yet: go on until something does"),
+        ]
+        # Below the highest that holds, that one answers for them.
+        untold = [load for load in kept.unknown if load >= (kept.load or 0)]
+        found += [(load, "the file does not tell whether the objective holds") for load in untold]
+    yield from ((load, RUNS, why) for load, why in found if load is not None)
 
 
 def _linearity(plan: Plan, pool: NodePool) -> Linearity:

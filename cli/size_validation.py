@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from capacity.plan import Plan
 from capacity.shown import shown
 from capacity.validation import SHORT, Loss, Run, Validation
 from cli.size_section import Section
+from stacks.reading import shown as place
 
+OF_A_RUN = ("input_tokens", "output_tokens", "prefix_cache_hit_pct", "request_duration_s")
+"""Fields of a class that the requests of a benchmark have too."""
 UNITS = {"rps": "requests/s", "in_flight": "in flight"}
 
 
 def validation_sections(plan: Plan, found: Validation) -> Iterator[Section]:
     """One replica again, twice as many, and what is left after a loss."""
-    rows = tuple((f"{shown(run.load)} {UNITS[run.axis]}", str(run.times), run.of, run.why) for run in found.runs)
+    rows = tuple(
+        (f"{shown(run.load)} {UNITS[run.axis]}", str(run.times), place(Path(run.of)), run.why) for run in found.runs
+    )
     yield Section("To measure on one replica", ("load", "runs", "of", "why"), rows, tuple(_how(found)))
     yield _linearity(found)
     yield Section(
@@ -35,7 +41,8 @@ def _how(found: Validation) -> Iterator[str]:
             f"{found.requests} requests a run: then ten lie beyond the strictest percentile"
         )
     for kind, fields in found.assumed.items():
-        yield f"class {kind}: {', '.join(fields)} assumed; what is seen of it, the runs should ask for"
+        runs = "; the runs are to have what is seen" if any(name.startswith(OF_A_RUN) for name in fields) else ""
+        yield f"class {kind}: assumed, and to be looked up first: {', '.join(fields)}{runs}"
     for kind in found.of_the_mix:
         yield f"class {kind}: it rests on the number of the whole mix; measure it alone (per_replica)"
 

@@ -42,6 +42,17 @@ def test_a_loss_that_is_not_planned_for(stack: Path) -> None:
     assert "300 s or more; beyond 64 at once requests wait" in text
 
 
+def test_what_was_assumed_is_looked_up_first(stack: Path) -> None:
+    work = {"rps": 5, "growth_pct": 0, "exact_cache_hit_pct": 0}
+    (stack / "workloads.yaml").write_text(
+        json.dumps({"workloads": {"bot": {"service": "support-bot", "profile": {"classes": {"chat": work}}}}})
+    )
+    assert (
+        "class chat: assumed, and to be looked up first: output_tokens.mean, request_duration_s; the runs are to have "
+        "what is seen"
+    ) in run("plan", "-s", "local").stdout
+
+
 def test_as_data_and_in_a_pull_request(stack: Path) -> None:
     found = json.loads(run("plan", "-s", "local", "-o", "json").stdout)["workloads"][0]["validation"]
     assert [round(each["load"], 3) for each in found["runs"]] == [3.846, 5.128, 6.41, 7.692]

@@ -84,6 +84,20 @@ class TestRuns:
         assert "p95 of ttft differs by more than a tenth between 4 runs" in runs[Fraction(10)].why
         assert Fraction(10) not in {run.load for run in of(measured(reading), replace(reading, spreads=(near,))).runs}
 
+    def test_an_objective_that_holds_now_and_then_is_tried_again(self) -> None:
+        reading = read(Sweep("made", tuple(open_point(rps, 0.2) for rps in (10, 20))), OBJECTIVE)
+        now_and_then = replace(reading, spreads=(Spread(Fraction(10), 4, 3, {}),))
+        runs = {run.load: run for run in of(measured(reading), now_and_then).runs}
+        assert runs[Fraction(10)].why == "the objective held in 3 of 4 runs"
+
+    def test_of_loads_that_tell_nothing_those_above_what_holds_count(self) -> None:
+        reading = read(Sweep("made", tuple(open_point(rps, 0.2) for rps in (10, 20))), OBJECTIVE)
+        assert reading.goodput
+        untold = replace(reading.goodput, unknown=(Fraction(5), Fraction(22)))
+        loads = {run.load for run in of(measured(reading), replace(reading, goodput=untold)).runs}
+        assert Fraction(22) in loads
+        assert Fraction(5) not in loads
+
     def test_what_is_measured_three_times_and_known_asks_for_nothing(self) -> None:
         points = [
             open_point(rps, ttft, name=f"{rps}-{n}") for rps, ttft in ((10, 0.2), (20, 0.6), (30, 3)) for n in "abc"
