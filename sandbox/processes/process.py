@@ -69,17 +69,23 @@ def reap(pid: int) -> None:
 
 def marked(mark: str) -> list[int]:
     """Ids of all processes of this user that carry the mark, zombies left out."""
-    wanted, found = f"{MARK}={mark}".encode(), []
-    for entry in _PROC.iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            environment = (entry / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if wanted in environment and start_ticks(int(entry.name)) is not None:
-            found.append(int(entry.name))
-    return sorted(found)
+    numbers = sorted(int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
+    return [pid for pid in numbers if is_marked(pid, mark) and start_ticks(pid) is not None]
+
+
+def is_marked(pid: int, mark: str) -> bool:
+    """Whether the process carries the mark. Not yet, for a moment after its start: its environment comes last."""
+    try:
+        return f"{MARK}={mark}".encode() in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def await_mark(pid: int, mark: str, patience_s: float = 10.0) -> None:
+    """Return once the process carries the mark, or is gone: from then on `marked` finds it."""
+    until = time.monotonic() + patience_s
+    while not is_marked(pid, mark) and start_ticks(pid) is not None and time.monotonic() < until:
+        time.sleep(_POLL_S / 10)
 
 
 def end(process: Process, patience_s: float) -> bool:
@@ -102,6 +108,7 @@ def end(process: Process, patience_s: float) -> bool:
 def end_marked(mark: str, patience_s: float) -> None:
     """End every process with the mark, except this one should it have been started in the sandbox itself."""
     for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 5.0)):
+        # The second look, too, is for all: what one of them had just started carried no mark at the first.
         left = [pid for pid in marked(mark) if pid != os.getpid()]
         for pid in left:
             try:
@@ -114,5 +121,3 @@ def end_marked(mark: str, patience_s: float) -> None:
                 reap(pid)
             left = [pid for pid in left if start_ticks(pid) is not None]
             time.sleep(_POLL_S)
-        if not left:
-            return

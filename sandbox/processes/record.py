@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sandbox.faults import SandboxError
 from sandbox.places import write_private
-from sandbox.processes.process import MARK, Process, boot_id, end, end_marked, is_running, start_ticks
+from sandbox.processes.process import MARK, Process, await_mark, boot_id, end, end_marked, is_running, start_ticks
 
 
 class ProcessRecord:
@@ -87,6 +87,7 @@ class ProcessRecord:
             )
         except OSError as error:
             raise SandboxError(f"{name} cannot be started: {argv[0]}: {error.strerror}.") from None
+        await_mark(pid, self.mark)
         process = Process(
             name=name,
             pid=pid,

@@ -17,7 +17,7 @@ from sandbox import lifecycle
 from sandbox.control_plane import prometheus
 from sandbox.faults import SandboxError
 from sandbox.layout import HOST, Layout, Settings, free_ports, new_settings, read_settings, write_settings
-from sandbox.processes.process import MARK, end, is_running, marked, reap, start_ticks
+from sandbox.processes.process import MARK, await_mark, end, is_marked, is_running, marked, reap, start_ticks
 from sandbox.processes.record import ProcessRecord
 
 SLEEP = ("/bin/sleep", "300")
@@ -189,6 +189,24 @@ def test_a_record_that_was_cut_short_does_not_keep_down_from_working(layout: Lay
     (layout.directory / "processes.json").write_text('[{"name": "sl')
     lifecycle.down(lambda line: None, layout.directory)
     assert start_ticks(process.pid) is None
+
+
+def test_a_started_process_is_awaited_until_it_carries_the_mark() -> None:
+    """A spawned process is there before its environment is: `down` in that moment would have left it running."""
+    for _ in range(40):
+        pid = os.posix_spawn(SLEEP[0], SLEEP, {**os.environ, MARK: "any"})
+        try:
+            await_mark(pid, "any")
+            assert is_marked(pid, "any")
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def test_a_process_that_is_gone_is_not_waited_for() -> None:
+    ended = subprocess.Popen(["/bin/true"])
+    ended.wait()
+    await_mark(ended.pid, "any")
 
 
 def test_what_a_shell_is_told(layout: Layout) -> None:
