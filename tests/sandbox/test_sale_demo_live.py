@@ -15,7 +15,8 @@ from sandbox.processes.process import marked
 
 pytestmark = pytest.mark.sandbox
 
-PROGRAM = "from cli.main import main; main()"
+# A runner in the background ignores SIGINT, and what it starts inherits that.
+PROGRAM = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from cli.main import main; main()"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
