@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import lifecycle
 from sandbox.layout import Layout, read_settings
 from sandbox.places import REPOSITORY
 from sandbox.processes.process import marked
@@ -33,7 +34,12 @@ def test_a_demo_that_is_ended_stops_what_it_started(tmp_path: Path, number: sign
     assert settings is not None, "".join(said)
     assert marked(settings.mark)
     demo.send_signal(number)
-    rest = demo.communicate(timeout=60)[1]
+    try:
+        rest = demo.communicate(timeout=60)[1]
+    except subprocess.TimeoutExpired:
+        demo.kill()
+        lifecycle.down(lambda line: None, tmp_path / "out" / "sandbox")
+        raise
     assert demo.returncode not in {0, None}
     assert "Traceback" not in rest
     assert marked(settings.mark) == []
