@@ -156,14 +156,23 @@ def _health(part: ComponentStatus) -> str:
 
 
 def _end_tidily() -> None:
-    """A play that is ended (a CI job cancelled) stops what it started, as it does on Ctrl-C."""
+    """A play that is ended (a CI job cancelled, `| head`) stops what it started, as it does on Ctrl-C."""
     import signal
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a write to nobody fails, and the play unwinds
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    try:
+        click.echo(line, err=True)
+    except BrokenPipeError:
+        import os
+        import signal
+
+        # What is said while clearing away goes nowhere, but is not in its way.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        sys.exit(128 + signal.SIGPIPE)
 
 
 def _guarded(action: Callable[[], T]) -> T:

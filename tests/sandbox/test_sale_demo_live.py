@@ -20,8 +20,8 @@ pytestmark = pytest.mark.sandbox
 PROGRAM = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from cli.main import main; main()"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_demo_that_is_ended_stops_what_it_started(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGINT, "nobody reads on"])
+def test_a_demo_that_is_ended_stops_what_it_started(tmp_path: Path, way: signal.Signals | str) -> None:
     argv = [sys.executable, "-c", PROGRAM, "sandbox", "demo", "--out", str(tmp_path / "out")]
     demo = subprocess.Popen(argv, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
     assert demo.stderr is not None
@@ -33,9 +33,13 @@ def test_a_demo_that_is_ended_stops_what_it_started(tmp_path: Path, number: sign
     settings = read_settings(Layout(tmp_path / "out" / "sandbox"))
     assert settings is not None, "".join(said)
     assert marked(settings.mark)
-    demo.send_signal(number)
+    if isinstance(way, signal.Signals):
+        demo.send_signal(way)
+    else:
+        demo.stderr.close()
+        demo.stderr = None
     try:
-        rest = demo.communicate(timeout=60)[1]
+        rest = demo.communicate(timeout=60)[1] or ""
     except subprocess.TimeoutExpired:
         demo.kill()
         lifecycle.down(lambda line: None, tmp_path / "out" / "sandbox")
