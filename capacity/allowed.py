@@ -1,4 +1,7 @@
-"""Where a plan and its platform do not fit: ceilings, pools, and promises that were not measured. And what is open."""
+"""Where a plan and its platform do not fit: ceilings, and promises that were not measured. And what is open.
+
+What a pool cannot hold is `Purchase.finding` (capacity.purchase): it takes nodes, not GPUs.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from capacity.plan import Plan
 from capacity.replicas import decimal_text
-from stacks.spec import Platform, Spec
+from stacks.spec import Spec
 from stacks.workload_class import Lengths
 
 # Asked at the most, or at the least -> the service's own field of the same name.
@@ -14,10 +17,10 @@ STRICTER_IF_LESS = ("ttft_p95_ms", "tpot_p95_ms")
 STRICTER_IF_MORE = ("attainment_pct",)
 
 
-def findings(plans: Sequence[Plan], platform: Platform) -> tuple[str, ...]:
-    """Everything that needs a person, in the order of the plans, then what they ask of ceilings and pools together."""
+def findings(plans: Sequence[Plan]) -> tuple[str, ...]:
+    """Everything that needs a person, in the order of the plans, then what they ask of ceilings together."""
     own = [text for plan in plans for text in _of_one(plan)]
-    return (*own, *_ceilings(plans), *_pools(plans, platform))
+    return (*own, *_ceilings(plans))
 
 
 def _of_one(plan: Plan) -> Iterator[str]:
@@ -76,33 +79,6 @@ def _ceilings(plans: Sequence[Plan]) -> Iterator[str]:
             who = " and ".join(plan.name for plan in asking)
             needs = "needs" if len(asking) == 1 else "need"
             yield f"{who} {needs} {_span(fewest, most)} replicas of {service}, whose replicas.max is {ceiling}"
-
-
-def _pools(plans: Sequence[Plan], platform: Platform) -> Iterator[str]:
-    """What runs and what a rollout puts beside it, and the other services' baselines, against each pool's GPUs."""
-    for name, pool in platform.node_pools.items():
-        asking = [plan for plan in plans if plan.service.node_pool == name]
-        planned = {plan.workload.service for plan in asking}
-        others = sum(
-            service.replicas.min * service.gpus_per_replica
-            for key, service in platform.services.items()
-            if service.node_pool == name and key not in planned
-        )
-        there = pool.max_nodes * max(pool.gpus(kind) for kind in pool.instance_types)
-        fewest, most = (others + _gpus(asking, end) for end in ("fewest", "most"))
-        if asking and most > there:
-            beside = f", {others} of them for other services' baselines" if others else ""
-            yield f"pool {name}: {_span(fewest, most)} GPUs are needed, rollouts included{beside}; it has {there}"
-
-
-def _gpus(plans: Sequence[Plan], end: str) -> int:
-    """Of all that runs, and of each service's own rollout once."""
-    gpus = 0
-    for asking in _by_service(plans).values():
-        parts = [getattr(plan, end).reserve for plan in asking]
-        replicas = sum(part.running for part in parts) + max(part.surge for part in parts)
-        gpus += replicas * asking[0].service.gpus_per_replica
-    return gpus
 
 
 def _by_service(plans: Sequence[Plan]) -> Mapping[str, list[Plan]]:

@@ -1,52 +1,37 @@
-"""From plans to what they cost: each pool's purchase, and dollars per million tokens at the load that is planned for.
+"""From plans to what they take to buy: each pool's purchase, and what a request's tokens cost on it.
 
-Everything is reckoned at the end of a plan's range that needs the most.
+Reckoned at the end of a plan's range that needs the most; of a pool the other end too, where the plans have one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from capacity.money import HOURS_PER_MONTH, SECONDS_PER_HOUR, ApiPrice, Comparison, compared, usd_per_million_tokens
 from capacity.offered import Dimension
 from capacity.plan import Plan
 from capacity.purchase import Held, Purchase, purchase
+from capacity.shared import Shared, shared
 from stacks.prices import PriceTable
-from stacks.spec import Platform
+from stacks.spec import NodePool, Platform
 
 PEAK_TO_AVERAGE = "peak_to_average"
 
 
-def purchases(
-    plans: Sequence[Plan], platform: Platform, prices: PriceTable, *, daemonset_pods: int
-) -> tuple[Purchase, ...]:
-    """One for each pool that a plan is for; services of the pool without a plan hold their baseline."""
-    found = []
-    for name, pool in platform.node_pools.items():
-        asking = [plan for plan in plans if plan.service.node_pool == name]
-        if asking:
-            zones = max(plan.most.reliability.zones or 1 for plan in asking)
-            held = _held(asking, platform, name)
-            found.append(purchase(name, pool, held, prices, zones=zones, daemonset_pods=daemonset_pods))
-    return tuple(found)
+End = Literal["fewest", "most"]
+NO_PRICES = PriceTable()
 
 
-def _held(plans: Sequence[Plan], platform: Platform, pool: str) -> list[Held]:
-    reserves: dict[str, list[tuple[int, int]]] = {}
-    for plan in plans:
-        reserve = plan.most.reserve
-        reserves.setdefault(plan.workload.service, []).append((reserve.running, reserve.surge))
-    held = []
-    for name, service in platform.services.items():
-        if service.node_pool != pool:
-            continue
-        base = service.replicas.min
-        asked = reserves.get(name, [(base, 0)])
-        peak = max(base, sum(running for running, _ in asked))
-        held.append(Held(name, service, base, peak, max(surge for _, surge in asked)))
-    return held
+@dataclass(frozen=True)
+class Terms:
+    """What is bought by: prices, the pods of daemonsets that take an address on every node, a managed API beside it."""
+
+    prices: PriceTable = NO_PRICES
+    daemonset_pods: int = 6
+    api: ApiPrice | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +49,70 @@ class TokenCost:
     on_average_usd: Fraction | None
     peak_pct: Fraction | None
     average_pct: Fraction | None
+
+
+@dataclass(frozen=True)
+class Bill:
+    """All that plans take to buy, and what it makes of a token.
+
+    pools: those that a plan is for. at_least: the same at the other end of the plans' ranges, on the same type.
+    tokens, months: by request; a month is compared with an API only where one's price was given, and is None where it
+    cannot be told.
+    """
+
+    pools: tuple[Purchase, ...]
+    at_least: tuple[Purchase, ...]
+    tokens: Mapping[str, TokenCost]
+    months: Mapping[str, Comparison | None]
+    shared: tuple[Shared, ...]
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What needs a person."""
+        return tuple(text for one in self.pools if (text := one.finding))
+
+
+def bill(plans: Sequence[Plan], platform: Platform, terms: Terms) -> Bill:
+    """Reckon all of it."""
+    pools, at_least = [], []
+    for name, pool in platform.node_pools.items():
+        asking = [plan for plan in plans if plan.service.node_pool == name]
+        if asking:
+            most = _purchase(name, pool, asking, platform, terms=terms, end="most")
+            kinds = [most.bought.peak.kind.instance_type] if most.bought else pool.instance_types
+            of_its_type = pool.model_copy(update={"instance_types": kinds})
+            pools.append(most)
+            at_least.append(_purchase(name, of_its_type, asking, platform, terms=terms, end="fewest"))
+    usd_per_gpu_h = {one.pool: one.bought.usd_per_gpu_h if one.bought else None for one in pools}
+    tokens = {plan.name: token_cost(plan, usd_per_gpu_h[plan.service.node_pool]) for plan in plans}
+    api = terms.api
+    months = {plan.name: api_month(plan, tokens[plan.name].month_usd, api) for plan in plans} if api else {}
+    return Bill(tuple(pools), tuple(at_least), tokens, months, shared(plans))
+
+
+def _purchase(
+    name: str, pool: NodePool, plans: Sequence[Plan], platform: Platform, *, terms: Terms, end: End
+) -> Purchase:
+    """Services of a pool without a plan hold their baseline."""
+    zones = max(getattr(plan, end).reliability.zones or 1 for plan in plans)
+    held = _held(plans, platform, name, end)
+    return purchase(name, pool, held, terms.prices, zones=zones, daemonset_pods=terms.daemonset_pods)
+
+
+def _held(plans: Sequence[Plan], platform: Platform, pool: str, end: End) -> list[Held]:
+    reserves: dict[str, list[tuple[int, int]]] = {}
+    for plan in plans:
+        reserve = getattr(plan, end).reserve
+        reserves.setdefault(plan.workload.service, []).append((reserve.running, reserve.surge))
+    held = []
+    for name, service in platform.services.items():
+        if service.node_pool != pool:
+            continue
+        base = service.replicas.min
+        asked = reserves.get(name, [(base, 0)])
+        peak = max(base, sum(running for running, _ in asked))
+        held.append(Held(name, service, base, peak, max(surge for _, surge in asked)))
+    return held
 
 
 def token_cost(plan: Plan, usd_per_gpu_h: Fraction | None) -> TokenCost:

@@ -1,4 +1,7 @@
-"""Which of a pool's instance types to take: the cheapest whose price is known, over whole nodes, of those that fit."""
+"""Which of a pool's instance types to take: the cheapest whose price is known, over whole nodes, of those that fit.
+
+A type of which the pool may not have as many nodes does not fit, as long as another one does.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,14 @@ from capacity.placement import NodeKind, Placement, Replicas, misfit, place
 
 @dataclass(frozen=True)
 class Candidate:
-    """One instance type that fits, where the replicas are on it, and what that costs an hour; None if unknown."""
+    """One instance type that fits, where the replicas are on it, and what that costs an hour; None if unknown.
+
+    nodes: at most, while every service rolls out.
+    """
 
     placement: Placement
     usd_per_h: Fraction | None
+    nodes: int
 
     @property
     def instance_type(self) -> str:
@@ -38,26 +45,51 @@ class Choice:
 
 
 def choose(
-    replicas: Sequence[Replicas], kinds: Sequence[NodeKind], usd_per_h: Mapping[str, Decimal | None], zones: int = 1
+    replicas: Sequence[Replicas],
+    kinds: Sequence[NodeKind],
+    usd_per_h: Mapping[str, Decimal | None],
+    zones: int = 1,
+    *,
+    at_most: Sequence[Replicas] = (),
+    max_nodes: int | None = None,
 ) -> Choice:
     """Place on every kind, and take the cheapest of known price.
+
+    Args:
+        at_most: what there is of them while every service rolls out; `replicas`, if it is left out.
+        max_nodes: of one kind. Where no kind manages with as many, each counts, and the caller says so.
 
     Among equals, and where no price is known: the fewest GPUs left over, then the fewest nodes, then the pool's order.
     Every kind must have the GPU that one replica was measured on: another GPU carries another load.
     """
     reasons = {kind.instance_type: misfit(replicas, kind) for kind in kinds}
     refused = {name: reason for name, reason in reasons.items() if reason}
-    placements = [place(replicas, kind, zones) for kind in kinds if kind.instance_type not in refused]
-    candidates = tuple(_priced(placement, usd_per_h) for placement in placements)
-    if not candidates:
+    fitting = [kind for kind in kinds if kind.instance_type not in refused]
+    if not fitting:
         return Choice(None, "; ".join(refused.values()), (), refused)
+    found = [_candidate(replicas, at_most or replicas, kind, usd_per_h, zones) for kind in fitting]
+    within = [one for one in found if max_nodes is None or one.nodes <= max_nodes]
+    if within:
+        refused |= {
+            one.instance_type: f"{one.nodes} nodes of it, rollouts included, and max_nodes is {max_nodes}"
+            for one in found
+            if one not in within
+        }
+    candidates = tuple(within or found)
     chosen = min([one for one in candidates if one.usd_per_h is not None] or candidates, key=_rank)
     return Choice(chosen, _why(chosen, candidates), candidates, refused)
 
 
-def _priced(placement: Placement, usd_per_h: Mapping[str, Decimal | None]) -> Candidate:
-    price = usd_per_h.get(placement.kind.instance_type)
-    return Candidate(placement, None if price is None else len(placement.nodes) * Fraction(price))
+def _candidate(
+    replicas: Sequence[Replicas],
+    at_most: Sequence[Replicas],
+    kind: NodeKind,
+    usd_per_h: Mapping[str, Decimal | None],
+    zones: int,
+) -> Candidate:
+    placement, price = place(replicas, kind, zones), usd_per_h.get(kind.instance_type)
+    usd = None if price is None else len(placement.nodes) * Fraction(price)
+    return Candidate(placement, usd, len(place(at_most, kind, zones).nodes))
 
 
 def _rank(one: Candidate) -> tuple[Fraction, int, int]:

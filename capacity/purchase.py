@@ -115,12 +115,14 @@ def purchase(
     """
     kinds = kinds_of(pool)
     usd_per_h = {kind.instance_type: prices.usd_per_h(kind.instance_type) for kind in kinds}
-    choice = choose([one.replicas(one.peak) for one in held], kinds, usd_per_h, zones)
+    at_most = [one.replicas(one.peak + one.surge) for one in held]
+    peak = [one.replicas(one.peak) for one in held]
+    choice = choose(peak, kinds, usd_per_h, zones, at_most=at_most, max_nodes=pool.max_nodes)
     if choice.chosen is None:
         return Purchase(name, pool.max_nodes, choice, None)
     placement = choice.chosen.placement
     base = place([one.replicas(one.base) for one in held], placement.kind, zones)
-    with_surge = place([one.replicas(one.peak + one.surge) for one in held], placement.kind, zones)
+    with_surge = place(at_most, placement.kind, zones)
     ways = _ways(base, placement, prices)
     bought = Bought(
         base=base,

@@ -6,7 +6,9 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, overload
 
 import click
 
@@ -19,6 +21,18 @@ def emit(data: Any, output: str) -> None:
     import yaml
 
     click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), nl=False)
+
+
+@overload
+def number(value: int | Fraction | Decimal) -> int | float: ...
+@overload
+def number(value: int | Fraction | Decimal | None) -> int | float | None: ...
+def number(value: int | Fraction | Decimal | None) -> int | float | None:
+    """An exact number as programs read it; None where it is not known."""
+    if value is None:
+        return None
+    exact = Fraction(value)
+    return exact.numerator if exact.denominator == 1 else float(exact)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:

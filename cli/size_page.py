@@ -1,8 +1,10 @@
-"""Plans as one HTML file: their reserves and the curves of their evidence drawn, no script, nothing fetched."""
+"""Plans as one HTML file: reserves, money and the evidence's curves drawn, no script, nothing fetched."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib as mpl
@@ -10,15 +12,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from capacity.plan import End, Plan
+from capacity.purchase import Bought
 from cli import bench_chart, bench_text
 from cli.bench_picture import picture
+from cli.size_chapters import chapters
+from cli.size_purchase import dollars
 from cli.size_run import Report
-from cli.size_sections import headlines, sections
-from cli.size_settings import settings_sections
-from cli.size_validation import validation_sections
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
@@ -33,15 +35,8 @@ def html(report: Report) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=True, trim_blocks=True
     )
-    plans = [
-        {
-            "name": plan.name,
-            "headlines": [line.removeprefix(f"{plan.name}: ") for line in headlines(plan)],
-            "svg": Markup(reserve_svg(plan)),  # noqa: S704 - our own SVG
-            "sections": [*sections(plan), *validation_sections(plan, report.validations[plan.name])],
-        }
-        for plan in report.plans
-    ]
+    charts = {plan.name: reserve_svg(plan) for plan in report.plans}
+    charts |= {f"pool {one.pool}": svg for one in report.bill.pools if one.bought and (svg := money_svg(one.bought))}
     curves = [
         {
             "name": reading.sweep.name,
@@ -53,35 +48,64 @@ def html(report: Report) -> str:
     return environment.get_template("size-report.html.j2").render(
         title=f"Sizing of stack {report.stack}",
         findings=report.findings,
-        plans=plans,
-        settings=list(settings_sections(report.settings)),
+        chapters=list(chapters(report)),
+        charts={title: Markup(svg) for title, svg in charts.items()},  # noqa: S704 - our own SVG
         diff=report.diff,
         notes=report.notes,
         curves=curves,
     )
 
 
-def reserve_svg(plan: Plan) -> str:
-    """One `<svg>` element: the replicas as a bar of their sets, both ends where they differ, and the ceiling."""
-    ends = [("", plan.most)] if plan.fewest == plan.most else [("at most", plan.most), ("at least", plan.fewest)]
+@contextmanager
+def _bars(names: list[str], label: str) -> Iterator[tuple[Axes, io.StringIO]]:
+    """Horizontal bars to draw, one below the other; the text holds one `<svg>` element afterwards."""
     with mpl.rc_context({"svg.hashsalt": "warmline"}):
-        figure = Figure(figsize=(9, 1.2 + 0.5 * len(ends)), layout="constrained")
-        axes = figure.subplots()
-        for row, (_, end) in enumerate(ends):
-            _bar(axes, row, end)
-        axes.set_yticks(range(len(ends)), [name for name, _ in ends])
+        figure = Figure(figsize=(9, 1.2 + 0.5 * len(names)), layout="constrained")
+        axes, text = figure.subplots(), io.StringIO()
+        yield axes, text
+        axes.set_yticks(range(len(names)), names)
         figure.legend(loc="outside upper left", ncols=len(COLOURS), frameon=False)
-        axes.axvline(plan.service.replicas.max, color=INK, linestyle="--", linewidth=1)
-        axes.set_xlabel(f"replicas of {plan.workload.service}; dashed: its ceiling")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel(label)
         axes.set_xlim(left=0)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.tick_params(left=False)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    whole = text.getvalue()
-    return whole[whole.index("<svg") :]
+        page = io.StringIO()
+        figure.savefig(page, format="svg", metadata={"Date": None})
+        whole = page.getvalue()
+        text.write(whole[whole.index("<svg") :])
+
+
+def reserve_svg(plan: Plan) -> str:
+    """The replicas as a bar of their sets, both ends where they differ, and the ceiling."""
+    ends = [("", plan.most)] if plan.fewest == plan.most else [("at most", plan.most), ("at least", plan.fewest)]
+    with _bars([name for name, _ in ends], f"replicas of {plan.workload.service}; dashed: its ceiling") as (axes, text):
+        for row, (_, end) in enumerate(ends):
+            _bar(axes, row, end)
+        axes.axvline(plan.service.replicas.max, color=INK, linestyle="--", linewidth=1)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return text.getvalue()
+
+
+def money_svg(bought: Bought) -> str | None:
+    """A month by way of paying, from the baselines alone to the peak's nodes always; None where no price is known."""
+    known = [(way, way.least.usd, way.most.usd) for way in bought.ways]
+    ways = [
+        (way.term.replace("_", " "), least, most)
+        for way, least, most in known
+        if least is not None and most is not None
+    ]
+    if not ways:
+        return None
+    with _bars([name for name, _, _ in ways], "$ a month") as (axes, text):
+        for row, (_, least, most) in enumerate(ways):
+            first = row == 0
+            axes.barh(row, float(least), color=COLOURS[0], height=0.6, label="baselines" if first else "_")
+            beyond = "beyond them, if the peak's nodes always run" if first else "_"
+            axes.barh(row, float(most - least), left=float(least), color=COLOURS[3], height=0.6, label=beyond)
+            axes.text(float(most), row, f" {dollars(most)}", va="center", color=INK, fontsize=9)
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    return text.getvalue()
 
 
 def _bar(axes: Axes, row: int, end: End) -> None:

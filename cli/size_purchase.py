@@ -11,7 +11,8 @@ from capacity.money import HOURS_PER_MONTH
 from capacity.placement import Placement, QuotaNeed
 from capacity.purchase import Bought, Purchase, Way
 from capacity.replicas import decimal_text
-from cli.size_section import Section
+from cli.output import number
+from cli.size_section import Section, span
 from stacks.prices import PRICES_FILE
 from stacks.prices_text import plain
 from stacks.quotas import CONSOLE
@@ -22,6 +23,25 @@ UNKNOWN = "unknown"
 def dollars(usd: Fraction | None) -> str:
     """`12,345.67`, or `unknown`."""
     return UNKNOWN if usd is None else f"{in_cents([usd])[0]:,}"
+
+
+def headline(purchase: Purchase, at_least: Purchase) -> str:
+    """What the pool comes to, from the fewest the plans may need to the most."""
+    bought, least = purchase.bought, at_least.bought
+    if bought is None or least is None:
+        return "nothing it has holds the replicas"
+    kind = bought.peak.kind
+    nodes = span(len(least.peak.nodes), len(bought.peak.nodes))
+    rollouts = span(len(least.with_surge.nodes), len(bought.with_surge.nodes))
+    of_what = f"{kind.instance_type} ({kind.gpus} GPU{'s' if kind.gpus > 1 else ''} each)"
+    return f"{nodes} nodes of {of_what} at the peak, {rollouts} while all roll out; {_month(bought, least)}"
+
+
+def _month(bought: Bought, least: Bought) -> str:
+    low, high = least.ways[0].least.usd, bought.ways[0].most.usd
+    if low is None or high is None:
+        return "$ a month unknown"
+    return f"${dollars(low)} to ${dollars(high)} a month on demand"
 
 
 def purchase_sections(purchase: Purchase) -> Iterator[Section]:
@@ -41,7 +61,7 @@ def purchase_sections(purchase: Purchase) -> Iterator[Section]:
 
 
 def _placement_row(name: str, placement: Placement) -> tuple[str, ...]:
-    zones = ", ".join(map(str, placement.nodes_by_zone))
+    zones = ", ".join(map(str, placement.nodes_by_zone)) if placement.zones > 1 else "not said"
     vcpus = UNKNOWN if placement.vcpus is None else str(placement.vcpus)
     return name, str(len(placement.nodes)), zones, str(placement.gpus), str(placement.left_over_gpus), vcpus
 
@@ -53,8 +73,9 @@ def _node_lines(purchase: Purchase, bought: Bought) -> Iterator[str]:
         zones = bought.peak.by_zone(one.service)
         left = f"{bought.peak.after_a_node(one.service)} of {one.count} remain when a node is lost"
         if len(zones) > 1:
+            left = f"{', '.join(map(str, zones))} by zone; {left}"
             left += f", {bought.peak.after_a_zone(one.service)} when a zone is"
-        yield f"{one.service}: {', '.join(map(str, zones))} by zone; {left}"
+        yield f"{one.service}: {left}"
     if bought.spread:
         constraint = bought.spread.manifest()
         shown = ("maxSkew", "minDomains", "topologyKey", "whenUnsatisfiable")
@@ -168,6 +189,14 @@ def purchase_data(purchase: Purchase) -> dict[str, Any]:
     }
 
 
+def at_least_data(purchase: Purchase) -> dict[str, Any] | None:
+    """The other end, where the plans are ranges: what is needed and paid at least."""
+    bought = purchase.bought
+    if bought is None:
+        return None
+    return {"nodes_at_peak": len(bought.peak.nodes), "usd_per_month_most": number(bought.ways[0].most.usd)}
+
+
 def _placement_data(placement: Placement) -> dict[str, Any]:
     return {
         "nodes": len(placement.nodes),
@@ -195,9 +224,3 @@ def _way_data(way: Way) -> dict[str, Any]:
 def _by_data(charged: Iterable[Charge], field: str) -> list[dict[str, Any]]:
     sums = by(charged, lambda one: getattr(one, field))
     return [{field: name, "usd_per_month_most": number(usd)} for name, usd in sums.items()]
-
-
-def number(value: Fraction | None) -> int | float | None:
-    if value is None:
-        return None
-    return value.numerator if value.denominator == 1 else float(value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import click
 
 from capacity.allowed import findings
+from capacity.bill import Bill, Terms, bill
 from capacity.config_values import ConfigError
 from capacity.memory import Memory, memory
 from capacity.operating import Reading
@@ -26,7 +27,7 @@ class Report:
     """All that is printed.
 
     settings: by service. diff: from platform.yaml to what they would make of it. readings: of the evidence, each once.
-    validations: by request, what to try before its plan is believed.
+    validations: by request, what to try before its plan is believed. bill: what all of it takes to buy.
     """
 
     stack: str
@@ -37,10 +38,11 @@ class Report:
     diff: str
     readings: tuple[Reading, ...]
     validations: Mapping[str, Validation]
+    bill: Bill
 
 
-def reckoned(requests: Requests, names: tuple[str, ...] = ()) -> Report:
-    """Plan the requests of these names, or all.
+def reckoned(requests: Requests, names: tuple[str, ...] = (), terms: Terms | None = None) -> Report:
+    """Plan the requests of these names, or all, and price them by `terms`; without, no price is known.
 
     Raises:
         click.BadParameter: a name that is no request's.
@@ -69,12 +71,13 @@ def reckoned(requests: Requests, names: tuple[str, ...] = ()) -> Report:
     told = [text for one in evidence for text in one.findings]
     notes = tuple(dict.fromkeys(text for one in evidence for text in one.remarks))
     readings = {reading.sweep.name: reading for one in evidence for reading in one.readings}
-    everything = (*findings(plans, platform), *told)
+    costs = bill(plans, platform, terms or Terms())
+    everything = (*findings(plans), *costs.findings, *told)
     tries = {
         one.name: validation(one, request.pool, its.readings)
         for one, request, its in zip(plans, sized, evidence, strict=True)
     }
-    return Report(requests.stack, plans, found, everything, notes, change, tuple(readings.values()), tries)
+    return Report(requests.stack, plans, found, everything, notes, change, tuple(readings.values()), tries, costs)
 
 
 def _memory(requests: Requests, request: Request, faults: list[Fault]) -> tuple[Memory, ...]:
@@ -91,27 +94,27 @@ def _memory(requests: Requests, request: Request, faults: list[Fault]) -> tuple[
     return tuple(found)
 
 
-def written(requests: Requests, names: tuple[str, ...] = ()) -> Report:
+def written(requests: Requests, names: tuple[str, ...], terms: Terms) -> Report:
     """Put the derived settings into platform.yaml, and reckon again from what it says then.
 
     Nothing is written if the plan is preliminary, or would not be sound afterwards: that is a finding.
     """
-    report = reckoned(requests, names)
+    report = reckoned(requests, names, terms)
     try:
-        text, settled = _settled(requests, names, report)
+        text, settled = _settled(requests, names, terms, report)
         click.echo(f"Wrote {write(requests, text)}.", err=True)
     except NotWritten as error:
         return replace(report, findings=(*report.findings, f"platform.yaml is not written: {error}"))
     return settled
 
 
-def _settled(requests: Requests, names: tuple[str, ...], report: Report) -> tuple[str, Report]:
+def _settled(requests: Requests, names: tuple[str, ...], terms: Terms, report: Report) -> tuple[str, Report]:
     """The text to write, and the report as it is with it."""
     if any(one.is_preliminary for one in report.plans):
         raise NotWritten("the plan is preliminary; say what it assumes first")
     text = patched(requests, report.settings)
     try:
-        settled = reckoned(with_platform(requests, text), names)
+        settled = reckoned(with_platform(requests, text), names, terms)
     except InputError as error:
         raise NotWritten(f"it would be bad input then: {error.faults[0]}") from None
     if settled.findings:

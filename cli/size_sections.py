@@ -27,16 +27,16 @@ def headlines(plan: Plan) -> Iterator[str]:
     """What the plan comes to, and first of all what it is worth."""
     if plan.kind != "measured":
         evidence = ", ".join(sorted({one.evidence for one in plan.carries.values() if one.kind == plan.kind}))
-        yield f"{plan.name}: rests on {plan.kind} evidence ({evidence}), which is no measurement of the target hardware"
+        yield f"rests on {plan.kind} evidence ({evidence}), which is no measurement of the target hardware"
     reserve = span(plan.fewest.reserve.running, plan.most.reserve.running)
     gpus = plan.service.gpus_per_replica
     on = f"{plan.workload.service}, {gpus} GPU{'s' if gpus > 1 else ''} each"
     if plan.is_preliminary:
         gaps = len(plan.assumptions)
         rests = "an assumption" if gaps == 1 else f"{gaps} assumptions"
-        yield f"{plan.name}: preliminary, {reserve} replicas of {on}; rests on {rests}, listed below"
+        yield f"preliminary, {reserve} replicas of {on}; rests on {rests}, listed below"
     else:
-        yield f"{plan.name}: {reserve} replicas of {on}"
+        yield f"{reserve} replicas of {on}"
 
 
 def sections(plan: Plan) -> Iterator[Section]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -40,20 +40,13 @@ def derived(requests: Requests, plans: Sequence[Plan]) -> dict[str, tuple[Settin
     return found
 
 
-def settings_sections(found: Mapping[str, tuple[Setting, ...]]) -> Iterator[Section]:
-    """One for each service."""
-    for name, ours in found.items():
-        rows = tuple(
-            (
-                one.name,
-                dotted(one.place) if one.place else "not in platform.yaml",
-                one.now or "",
-                str(one.value),
-                one.why,
-            )
-            for one in ours
-        )
-        yield Section(f"Settings of {name}", ("setting", "field", "now", "derived", "why"), rows)
+def settings_section(name: str, ours: Sequence[Setting]) -> Section:
+    """Those of one service."""
+    rows = tuple(
+        (one.name, dotted(one.place) if one.place else "not in platform.yaml", one.now or "", str(one.value), one.why)
+        for one in ours
+    )
+    return Section(f"Settings of {name}", ("setting", "field", "now", "derived", "why"), rows)
 
 
 def settings_data(found: Mapping[str, tuple[Setting, ...]]) -> list[dict[str, Any]]:

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Any
 
 import click
 
 from capacity.allowed import open_questions, remarks
 from capacity.plan import End, Plan
-from cli.output import table
+from cli.output import number, table
+from cli.size_bill import request_data, shared_data
+from cli.size_chapters import chapters
 from cli.size_memory import memory_data
+from cli.size_purchase import at_least_data, purchase_data
 from cli.size_run import Report
 from cli.size_section import Section
-from cli.size_sections import headlines, sections
-from cli.size_settings import settings_data, settings_sections
-from cli.size_validation import validation_data, validation_sections
-
-Number = int | float
+from cli.size_settings import settings_data
+from cli.size_validation import validation_data
 
 
 def echo(report: Report) -> None:
-    """Print every plan; what needs a person comes last and starts with `!`."""
-    for plan in report.plans:
-        for line in headlines(plan):
-            click.secho(line, bold=True)
-        for section in (*sections(plan), *validation_sections(plan, report.validations[plan.name])):
+    """Print the answers, then how each is come to; what needs a person comes last and starts with `!`."""
+    found = tuple(chapters(report))
+    for chapter in found:
+        for line in chapter.headlines:
+            click.secho(f"{chapter.title}: {line}", bold=True)
+    for chapter in found:
+        click.secho(f"\n{chapter.title}", bold=True, underline=True)
+        for section in chapter.sections:
             _echo(section)
-        click.echo()
-    for section in settings_sections(report.settings):
-        _echo(section)
     click.echo(f"\n{report.diff}" if report.diff else "\nplatform.yaml has them all.")
     for text in report.notes:
         click.echo(f"Note: {text}")
@@ -54,13 +53,12 @@ def markdown(report: Report) -> str:
 def _markdown(report: Report) -> Iterator[str]:
     if report.findings:
         yield "\n".join(f"- **{_cell(text)}**" for text in report.findings) + "\n"
-    for plan in report.plans:
-        yield f"## {plan.name}\n"
-        yield "  \n".join(_cell(line.removeprefix(f"{plan.name}: ")) for line in headlines(plan)) + "\n"
-        for section in (*sections(plan), *validation_sections(plan, report.validations[plan.name])):
+    for chapter in chapters(report):
+        yield f"## {chapter.title}\n"
+        if chapter.headlines:
+            yield "  \n".join(map(_cell, chapter.headlines)) + "\n"
+        for section in chapter.sections:
             yield from _section(section)
-    for section in settings_sections(report.settings):
-        yield from _section(section)
     if report.notes:
         yield "\n".join(f"- {_cell(text)}" for text in report.notes) + "\n"
     if report.diff:
@@ -94,8 +92,16 @@ def data(report: Report) -> dict[str, Any]:
     return {
         "stack": report.stack,
         "workloads": [
-            _plan_data(plan) | {"validation": validation_data(report.validations[plan.name])} for plan in report.plans
+            _plan_data(plan)
+            | request_data(plan.name, report.bill)
+            | {"validation": validation_data(report.validations[plan.name])}
+            for plan in report.plans
         ],
+        "pools": [
+            purchase_data(most) | {"at_least": at_least_data(least)}
+            for most, least in zip(report.bill.pools, report.bill.at_least, strict=True)
+        ],
+        "shared": [shared_data(one) for one in report.bill.shared],
         "settings": settings_data(report.settings),
         "findings": list(report.findings),
         "notes": list(report.notes),
@@ -116,7 +122,7 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
                 "kind": one.kind,
                 "evidence": one.evidence,
                 "why": one.why,
-                **{name: _number(value) for name, value in one.load.items()},
+                **{name: number(value) for name, value in one.load.items()},
             }
             for kind, one in plan.carries.items()
         },
@@ -124,7 +130,7 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
         "most": _end_data(plan.most),
         "memory": [memory_data(one) for one in plan.memory],
         "assumptions": [
-            {"field": one.field, "fewest": _number(one.fewest), "most": _number(one.most), "why": one.why}
+            {"field": one.field, "fewest": number(one.fewest), "most": number(one.most), "why": one.why}
             for one in plan.assumptions
         ],
         "remarks": list(remarks(plan)),
@@ -136,9 +142,9 @@ def _end_data(end: End) -> dict[str, Any]:
     reserve = end.reserve
     return {
         "classes": {
-            kind: {name: _number(value) for name, value in one.load.items()} for kind, one in end.offered.items()
+            kind: {name: number(value) for name, value in one.load.items()} for kind, one in end.offered.items()
         },
-        "replicas_of_load": {name: _number(value) for name, value in end.needs.items()},
+        "replicas_of_load": {name: number(value) for name, value in end.needs.items()},
         "binds": end.binds,
         "base": reserve.base,
         "reserve": [
@@ -148,8 +154,3 @@ def _end_data(end: End) -> dict[str, Any]:
         "replicas": reserve.running,
         "rollout_surge": reserve.surge,
     }
-
-
-def _number(value: Any) -> Number:
-    fraction = Fraction(value)
-    return fraction.numerator if fraction.denominator == 1 else float(fraction)

@@ -10,6 +10,7 @@ from typing import Any
 from capacity.plan import Plan
 from capacity.shown import shown
 from capacity.validation import SHORT, Loss, Run, Validation
+from cli.output import number
 from cli.size_section import Section
 from stacks.reading import shown as place
 
@@ -107,8 +108,8 @@ def validation_data(found: Validation) -> dict[str, Any]:
         "linearity": {
             "replicas": one.replicas,
             "twice": 2 * one.replicas,
-            "rps_each": _number(one.rps),
-            "in_flight_each": _number(one.in_flight),
+            "rps_each": number(one.rps),
+            "in_flight_each": number(one.in_flight),
             "planned": one.planned,
             "replicas_if_short": one.if_short,
             "short_pct": int(100 * SHORT),
@@ -118,7 +119,7 @@ def validation_data(found: Validation) -> dict[str, Any]:
                 "domain": loss.domain,
                 "gone": loss.gone,
                 "remain": loss.remain,
-                "each_pct": None if loss.each is None else _number(100 * loss.each),
+                "each_pct": None if loss.each is None else number(100 * loss.each),
                 "carried": loss.is_carried,
                 "asked": loss.asked,
             }
@@ -128,10 +129,4 @@ def validation_data(found: Validation) -> dict[str, Any]:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    return {"load": _number(run.load), "axis": run.axis, "times": run.times, "of": run.of, "why": run.why}
-
-
-def _number(value: Fraction | None) -> int | float | None:
-    if value is None:
-        return None
-    return value.numerator if value.denominator == 1 else float(value)
+    return {"load": number(run.load), "axis": run.axis, "times": run.times, "of": run.of, "why": run.why}

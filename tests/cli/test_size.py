@@ -199,7 +199,7 @@ class TestFindings:
     def test_a_pool_that_has_no_room_for_the_rollout(self, stack: Path) -> None:
         edit(stack / "platform.yaml", "max_nodes: 18", "max_nodes: 16")
         write_request(stack, {"in_flight": 640}, **NO_RESERVE)
-        assert planned(code=1)["findings"] == ["pool l40s: 17 GPUs are needed, rollouts included; it has 16"]
+        assert planned(code=1)["findings"] == ["pool l40s: 17 nodes are needed, rollouts included; its max_nodes is 16"]
 
     @pytest.mark.parametrize(
         ("sections", "finding"),

@@ -148,10 +148,10 @@ def test_a_class_is_read_from_its_own_sweep(stack: Path) -> None:
     assert carries["long"]["rps"] < 60
 
 
-def test_the_page_has_the_reserve_and_the_curves_and_fetches_nothing(stack: Path) -> None:
+def test_the_page_has_reserve_money_and_curves_and_fetches_nothing(stack: Path) -> None:
     page = run("plan", "-s", "local", "-o", "html").stdout
     assert page.startswith("<!doctype html>")
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3  # the reserve, the money, the curves
     assert "Evidence: " in page
     assert "Settings of support-bot" in page
     assert "<script" not in page

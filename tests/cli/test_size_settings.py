@@ -129,7 +129,7 @@ class TestWrite:
         ("load", "why"),
         [
             ({"in_flight": 800}, "replicas.max: got 20, expected at most 18 (node pool l40s"),
-            ({"in_flight": 720}, "it would still be that pool l40s: 19 GPUs are needed"),
+            ({"in_flight": 720}, "it would still be that pool l40s: 19 nodes are needed"),
         ],
     )
     def test_what_would_not_be_sound_is_not_written(self, stack: Path, load: dict[str, Any], why: str) -> None:

@@ -249,6 +249,19 @@ def test_what_does_not_fit_is_named() -> None:
     assert (nothing.chosen, nothing.why) == (None, "a replica of bot needs 4 GPUs, g6e.2xlarge has 1")
 
 
+def test_a_type_of_which_there_may_not_be_as_many_nodes_is_out_while_another_does() -> None:
+    bot, prices = [Replicas("bot", 8, 1)], {ONE.instance_type: Decimal(2), FOUR.instance_type: Decimal(9)}
+    at_most = [Replicas("bot", 9, 1)]
+    choice = choose(bot, [ONE, FOUR], prices, at_most=at_most, max_nodes=8)
+    assert choice.chosen
+    assert choice.chosen.instance_type == FOUR.instance_type
+    assert choice.refused == {ONE.instance_type: "9 nodes of it, rollouts included, and max_nodes is 8"}
+    assert choose(bot, [ONE, FOUR], prices, at_most=at_most, max_nodes=9).chosen != choice.chosen
+    neither = choose(bot, [ONE, FOUR], prices, at_most=at_most, max_nodes=2)
+    assert neither.chosen
+    assert (neither.chosen.instance_type, neither.refused) == (ONE.instance_type, {})
+
+
 @given(
     SERVICES,
     ZONES,

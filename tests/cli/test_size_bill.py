@@ -1,4 +1,4 @@
-"""`warmline size cost`: the issue's numbers through the command, unknowns said, and sums that are the bill."""
+"""What a plan takes to buy, through `warmline size plan`: unknowns said, and sums that are the bill."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ workloads:
       largest_minute_jump_pct: 0}}}
     reliability: {survive: zone, zones: 3}
 """
+
+G6E = "g6e.2xlarge (1 GPU each)"
 
 SHARED = """\
 workloads:
@@ -61,7 +63,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(warmline, ["size", "cost", "-s", "local", *arguments])
+    return CliRunner().invoke(warmline, ["size", "plan", "-s", "local", *arguments])
 
 
 def data(*arguments: str) -> Any:
@@ -79,11 +81,46 @@ def row(text: str, start: str) -> list[str]:
 def test_the_sale(stack: Path) -> None:
     result = run()
     assert result.exit_code == 0, result.output
-    assert row(result.stdout, "at the peak") == ["at", "the", "peak", "7", "7", "7", "0", "56"]
+    assert row(result.stdout, "at the peak") == ["at", "the", "peak", "7", "not", "said", "7", "0", "56"]
     assert "quota: 64 vCPUs of Running On-Demand G and VT instances (L-DB2E81BA)" in result.stdout
     assert row(result.stdout, "on_demand") == ["on_demand", "2.24208", "3,273.44", "11,457.03", "15.69"]
     assert "2.24208 is of 2026-07-20: https://github.com/aws/karpenter-provider-aws/" in result.stdout
     assert "no commitment's price is known" in result.stdout
+
+
+def test_the_answer_comes_first(stack: Path) -> None:
+    lines = run().stdout.splitlines()
+    assert lines[1:3] == [
+        "support-bot: 7 replicas of support-bot, 1 GPU each",
+        f"pool l40s: 7 nodes of {G6E} at the peak, 8 while all roll out; $3,273.44 to $11,457.03 a month on demand",
+    ]
+
+
+def test_a_preliminary_plan_is_priced_at_both_ends(stack: Path) -> None:
+    edit(stack / "workloads.yaml", "      headroom_pct: 30\n", "")
+    text = run().stdout  # 20 to 40 % of headroom: 6.2478 to 7.2891 replicas
+    assert "pool l40s: 7 to 8 nodes of g6e.2xlarge (1 GPU each) at the peak, 8 to 9 while all roll out; " in text
+    assert "$3,273.44 to $13,093.75 a month on demand" in text
+    (pool,) = data()["pools"]
+    assert pool["at_least"] == {"nodes_at_peak": 7, "usd_per_month_most": pytest.approx(11457.0288)}
+
+
+@pytest.mark.parametrize("output", ["markdown", "html", "yaml"])
+def test_every_output_has_the_money(stack: Path, output: str) -> None:
+    text = run("-o", output).stdout
+    assert "L-DB2E81BA" in text
+    assert ("11457.0288" if output == "yaml" else "11,457.03") in text
+    if output != "yaml":
+        for title in ("Nodes of pool l40s", "Money of pool l40s", "Who pays for pool l40s", "Money per token"):
+            assert title in text
+
+
+def test_a_page_without_a_price_has_no_picture_of_money(stack: Path) -> None:
+    assert run("-o", "html").stdout.count("<svg") == 2
+    (stack / "prices.yaml").unlink()
+    page = run("-o", "html").stdout
+    assert page.count("<svg") == 1
+    assert "$ a month unknown" in page
 
 
 def test_base_7_over_3_zones_of_which_one_may_be_lost_is_11(stack: Path) -> None:
@@ -126,8 +163,9 @@ def test_a_savings_plan_of_the_stacks_own(stack: Path) -> None:
 def test_tokens_as_measured_at_the_peak_and_on_average(stack: Path) -> None:
     (stack / "workloads.yaml").write_text(SHARED)
     found = data("--workload", "chat", "--api-usd-per-million", "0.25", "1.25")
-    (tokens,) = found["usd_per_million_output_tokens"]
-    assert found["findings"] == ["pool l40s: 19 nodes are needed, rollouts included; its max_nodes is 18"]
+    (request,) = found["workloads"]
+    tokens = request["usd_per_million_output_tokens"]
+    assert found["findings"][-1:] == ["pool l40s: 19 nodes are needed, rollouts included; its max_nodes is 18"]
     # 900 x 6 x 20 calls an hour are 30 a second, 90 at the peak: 702 in flight, 18 replicas of 40.
     assert found["pools"][0]["at_peak"]["nodes"] == 18
     usd_per_h = 18 * 2.24208
@@ -135,7 +173,7 @@ def test_tokens_as_measured_at_the_peak_and_on_average(stack: Path) -> None:
     assert tokens["at_peak"] == pytest.approx(usd_per_h / (90 * 400 * 3600) * 10**6)
     assert tokens["on_average"] == pytest.approx(3 * tokens["at_peak"])
     assert tokens["average_pct"] == pytest.approx(100 * 30 * 400 / (18 * 12000))
-    (month,) = found["api"]
+    month = request["api"]
     assert month["own_usd_per_month"] == pytest.approx(usd_per_h * 730)
     millions = 30 * 730 * 3600 / 10**6
     assert month["api_usd_per_month"] == pytest.approx(millions * (900 * 0.8 * 0.25 + 400 * 1.25))
@@ -146,7 +184,9 @@ def test_tokens_as_measured_at_the_peak_and_on_average(stack: Path) -> None:
 
 def test_what_is_not_said_is_unknown_beside_an_api(stack: Path) -> None:
     text = run("--api-usd-per-million", "0.25", "1.25").stdout
-    assert row(text[text.index("Against") :], "support-bot") == ["support-bot", "unknown", "unknown", "unknown"]
+    assert row(text[text.index("Against") :], "unknown  ") == ["unknown", "unknown", "unknown"]
+    assert "unknown: it takes input and output lengths, and an average load" in text
+    assert data("--api-usd-per-million", "0.25", "1.25")["workloads"][0]["api"] is None
 
 
 def test_requests_that_share_a_service_and_all_come_at_once(stack: Path) -> None:
