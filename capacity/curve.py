@@ -17,6 +17,8 @@ from capacity.sweep import Point, exact
 from capacity.worth import Remark, remarks
 
 Axis = Literal["rps", "in_flight"]
+WORTHLESS = ("failures", "incomplete")
+"""Remarks that may rule a point out for what is missing from its latencies, and not for its load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,13 @@ class Judged:
     def is_open_loop_evidence(self) -> bool:
         """Whether its load arrived as it says, whatever the replica did."""
         return load_rps(self.point) is not None and all(remark.rules_out == "nothing" for remark in self.remarks)
+
+    @property
+    def breaks(self) -> bool:
+        """Whether so many of its requests failed that its latencies are worth nothing, and the objective is broken."""
+        worthless = {remark.code for remark in self.remarks if remark.rules_out == "point"}
+        is_broken = bool(worthless) and worthless <= set(WORTHLESS)
+        return is_broken and self.attainment is not None and self.attainment.verdict == "fails"
 
     @property
     def is_in_flight_evidence(self) -> bool:
@@ -52,11 +61,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Steps of ascending load. `not_reached`: the most that a client sent when it could not send all; None if none."""
+    """Steps of ascending load.
+
+    not_reached: the most that a client sent when it could not send all; None if none. broken: loads at which so many
+    requests failed that nothing is known of the latency, only that the objective was not kept.
+    """
 
     axis: Axis
     steps: tuple[Step, ...]
     not_reached: Fraction | None = None
+    broken: tuple[Fraction, ...] = ()
 
 
 def judge(point: Point, objective: Objective | None = None) -> Judged:
@@ -88,4 +102,13 @@ def curve_of(points: Iterable[Judged], axis: Axis) -> Curve:
         if run.point.achieved_rps is not None and any(remark.code == "not-kept-up" for remark in run.remarks)
     ]
     not_reached = max(left_behind, default=None) if axis == "rps" else None
-    return Curve(axis, tuple(sorted(steps, key=lambda step: step.load)), not_reached)
+    broken = {load for run in judged if run.breaks and (load := _broken_load(run, axis)) is not None}
+    return Curve(axis, tuple(sorted(steps, key=lambda step: step.load)), not_reached, tuple(sorted(broken)))
+
+
+def _broken_load(run: Judged, axis: Axis) -> Fraction | None:
+    """What its client set: of a closed loop, what it held, since those that failed were in flight, too."""
+    if axis == "rps":
+        return None if any(remark.rules_out == "load" for remark in run.remarks) else load_rps(run.point)
+    held = run.point.concurrency_limit if is_closed_loop(run.point) else None
+    return None if held is None else exact(held)

@@ -1,7 +1,8 @@
 """SLO-constrained goodput: the highest measured load at which the objective holds.
 
 A load holds where every run of it holds. A failing load ends the search, whatever holds above it: a replica that keeps
-its promise at 10, breaks it at 20 and keeps it at 30 has been shown to keep it up to 10. A load of which it cannot be
+its promise at 10, breaks it at 20 and keeps it at 30 has been shown to keep it up to 10. So does a load at which too
+many requests failed: the latencies of the others are no evidence, that those failed is. A load of which it cannot be
 told is passed over. The load at which the objective would just be kept, between the last that holds and the first that
 fails, is reckoned by a straight line and only ever said beside the answer.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import takewhile
 
 from capacity.curve import Curve, Step
 from capacity.objective import Objective, Verdict
@@ -47,17 +47,18 @@ class Spread:
 def goodput(curve: Curve, objective: Objective) -> Goodput:
     """The goodput that `curve`, judged by `objective`, shows."""
     verdicts = [(step, verdict(step)) for step in curve.steps]
-    below = [step for step, _ in takewhile(lambda pair: pair[1] != "fails", verdicts)]
-    fails = curve.steps[len(below)] if len(below) < len(curve.steps) else None
+    failing = {step.load: step for step, said in verdicts if said == "fails"}
+    fails_at = min((*failing, *curve.broken), default=None)
+    fails = None if fails_at is None else failing.get(fails_at)
     holding = [step for step, said in verdicts if said == "holds"]
-    counted = [step for step in holding if step in below]
+    counted = [step for step in holding if fails_at is None or step.load < fails_at]
     best = counted[-1] if counted else None
     return Goodput(
         load=best.load if best else None,
-        fails_at=fails.load if fails else None,
+        fails_at=fails_at,
         crossing=_crossing(best, fails, objective) if best and fails else None,
         unknown=tuple(step.load for step, said in verdicts if said == "unknown"),
-        again=tuple(step.load for step in holding if step not in below),
+        again=tuple(step.load for step in holding if step not in counted),
     )
 
 

@@ -89,7 +89,7 @@ def _share(attainment: Attainment) -> str:
 def _verdict(run: Judged, reading: Reading) -> str:
     if is_evidence(run, reading):
         return _VERDICTS[run.attainment.verdict] if run.attainment else "evidence"
-    return f"no {SETTING[reading.curve.axis]} evidence"
+    return _VERDICTS["fails"] if run.breaks else f"no {SETTING[reading.curve.axis]} evidence"
 
 
 def remark_lines(reading: Reading) -> Iterator[str]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.curve import Curve
+from capacity.curve import Curve, curve_of, judge
 from capacity.goodput import Goodput, goodput, spreads
 from capacity.objective import objective
 from capacity.sweep import Latency, Point
-from tests.core.made_points import exactly, made_curve, open_point
+from tests.core.made_points import closed_point, exactly, made_curve, open_point
 
 PROMISED = objective({"ttft": Fraction(600)}, Fraction(99))
 HOLDS, FAILS, UNKNOWN = 0.5, 0.7, None
@@ -45,6 +46,28 @@ def test_nothing_failed_so_it_is_at_least_that() -> None:
 def test_what_holds_above_a_failing_load_does_not_count() -> None:
     got = shown((10, HOLDS), (20, FAILS), (30, HOLDS))
     assert (got.load, got.fails_at, got.again) == exactly(10, 20, (30,))
+
+
+def test_a_load_at_which_requests_failed_ends_the_search_although_its_latencies_are_no_evidence() -> None:
+    points = [at(load, HOLDS) for load in (10.0, 20.0, 30.0)]
+    broken = made_curve([points[0], replace(points[1], completed=1600, failed=400), points[2]], PROMISED)
+    assert [step.load for step in broken.steps] == [10, 30]
+    got = goodput(broken, PROMISED)
+    assert (got.load, got.fails_at, got.crossing, got.again) == exactly(10, 20, None, (30,))
+
+
+def test_one_run_whose_requests_failed_spoils_the_repeats_of_its_load() -> None:
+    points = [at(10.0, HOLDS), at(20.0, HOLDS), replace(at(20.0, HOLDS, "again"), completed=1000, failed=1000)]
+    got = goodput(made_curve(points, PROMISED), PROMISED)
+    assert (got.load, got.fails_at) == exactly(10, 20)
+
+
+def test_failures_of_a_closed_loop_end_its_search_at_what_was_held() -> None:
+    good, bad, better = (closed_point(held, held / 2.0) for held in (10, 20, 30))
+    judged = [judge(each, PROMISED) for each in (good, replace(bad, failed=30_000), better)]
+    got = goodput(curve_of(judged, "in_flight"), PROMISED)
+    assert (got.load, got.fails_at) == exactly(10, 20)
+    assert curve_of(judged, "rps").broken == ()
 
 
 def test_what_cannot_be_told_is_passed_over_and_said() -> None:
