@@ -82,6 +82,8 @@ def complete(load: WorkloadClass, place: str, *, ttft_ms: Decimal, tpot_ms: Deci
     ]
     fewest, most = (load.model_copy(update=_values(found, place, end)) for end in ("fewest", "most"))
     lasts = load.request_duration_s is None and load.way not in ("in_flight", "streams")
+    if load.way == "streams":  # their tokens per second are said
+        wants -= {"output_tokens"}
     for kind, unknown in MEAN_LENGTHS.items():
         if (kind in wants or (lasts and kind == "output_tokens")) and getattr(load, kind).mean is None:
             one = _mean(getattr(load, kind), f"{place}.{kind}.mean", unknown)

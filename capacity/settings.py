@@ -1,5 +1,6 @@
 """What follows from a plan for the service's settings, each with its reason; the upper end counts where it has two.
 
+threshold         the operating target, or less where something else fills a replica first: KEDA counts in flight alone
 max_num_seqs      the knee: the operating target is 75 % of it; no more than the GPUs' memory holds at p95
 in-flight limit   max_num_seqs, and who may wait behind them without missing the first token's limit
 queued tokens     that limit x the prefill tokens a replica computes in a second
@@ -19,6 +20,7 @@ from capacity.operating import OF_THE_KNEE
 from capacity.plan import Plan, reserve
 from capacity.replicas import decimal_text, in_flight, least_in_flight_limit, of_load
 from capacity.reserve import Reserve
+from capacity.threshold import threshold
 from stacks.spec import NodePool
 
 Place = tuple[str, ...]
@@ -55,9 +57,10 @@ class Setting:
 def settings(plans: Sequence[Plan], pool: NodePool, flags: Flags) -> tuple[Setting, ...]:
     """Of one service, from all the requests that are made to it."""
     service, name = plans[0].service, plans[0].workload.service
-    threshold = _threshold(plans)
-    target = Fraction(threshold.value)
-    found = [threshold]
+    level = threshold(plans)
+    target = level.operating
+    now = decimal_text(Fraction(service.capacity.in_flight_per_replica))
+    found = [Setting(THRESHOLD, ("capacity", "in_flight_per_replica"), now, _yaml_number(level.value), level.why)]
     sequences = _sequences(plans, target)
     found.append(sequences)
     slots = int(sequences.value)
@@ -73,29 +76,11 @@ def settings(plans: Sequence[Plan], pool: NodePool, flags: Flags) -> tuple[Setti
             f"{highest} replicas of {name} hold {limit} each; what comes beyond is told to come again at once",
         )
     )
-    return (*found, *_replicas(plans, pool, target))
+    return (*found, *_replicas(plans, pool, level.value))
 
 
-def _threshold(plans: Sequence[Plan]) -> Setting:
-    """The operating target: what result files say where they were read, else what is typed."""
-    service = plans[0].service
-    typed = Fraction(service.capacity.in_flight_per_replica)
-    measured = [
-        one.load["in_flight"]
-        for plan in plans
-        for one in plan.carries.values()
-        if one.at_slo and "in_flight" in one.load
-    ]
-    target = min(measured, default=typed)
-    if measured:
-        # Rounded down, and to a number that a person reads.
-        target = Fraction(math.floor(target)) if target >= 1 else Fraction(math.floor(target * 1000), 1000)
-    why = f"the operating target, from {service.capacity.evidence}; nothing discounts it again"
-    now, value = decimal_text(typed), decimal_text(target)
-    return Setting(THRESHOLD, ("capacity", "in_flight_per_replica"), now, _yaml_number(value), why)
-
-
-def _yaml_number(text: str) -> int | Decimal:
+def _yaml_number(number: Fraction) -> int | Decimal:
+    text = decimal_text(number)
     return int(text) if text.isdecimal() else Decimal(text)
 
 

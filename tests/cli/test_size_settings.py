@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stacks.loader import load_platform
-from tests.cli.sizing import change_service, planned, run, write_classes, write_request
+from tests.cli.sizing import KNOWN, change_service, planned, run, write_classes, write_request
 from tests.cli.stack_folder import REPOSITORY, copied_stacks, edit
 
 CONFIGS = REPOSITORY / "tests" / "core" / "model_configs"
@@ -45,6 +45,30 @@ class TestDerived:
             "in flight at one replica at most",
         ]
         assert "so 4 more may wait within the TTFT limit of 600 ms" in found["in flight at one replica at most"]["why"]
+
+    def test_the_autoscaler_runs_what_the_plan_has_where_tokens_fill_a_replica_first(self, stack: Path) -> None:
+        """2,000 in flight are 10 replicas of 200, and 16 by their tokens: 125 in flight fill a replica."""
+        change_service(stack, capacity={"in_flight_per_replica": 200}, engine={"max_num_seqs": 256})
+        load = {
+            "streams": 2000,
+            "tokens_per_s_per_stream": 20,
+            "per_replica": {"output_tokens_per_s": 2500, **EVIDENCE},
+        }
+        write_request(stack, load, **NO_RESERVE)
+        assert planned()["preliminary"] is False
+        threshold = settings()["KEDA's threshold, in flight a replica"]
+        assert threshold["value"] == 125
+        assert "at 200 this peak would run on 10 replicas, not 16" in threshold["why"]
+        run("plan", "-s", "local", "--write")
+        plan = planned()
+        assert (plan["most"]["replicas"], plan["most"]["binds"], plan["diff"]) == (16, "in_flight", "")
+
+    def test_where_classes_are_counted_by_their_own_numbers_the_rest_is_left_to_a_floor(self, stack: Path) -> None:
+        long = {"in_flight": 20, "per_replica": {"in_flight": 10, **EVIDENCE}}
+        write_classes(stack, {"chat": KNOWN | {"in_flight": 80}, "summaries": KNOWN | long}, **NO_RESERVE)
+        threshold = settings()["KEDA's threshold, in flight a replica"]
+        assert threshold["value"] == 40
+        assert "at 40 this peak would run on 3 replicas, not 4" in threshold["why"]
 
     def test_a_queue_limit_counts_before_the_first_tokens(self, stack: Path) -> None:
         write_request(stack, {"rps": 20, "request_duration_s": 7.8}, slo={"queue_p95_ms": 150}, **NO_RESERVE)
