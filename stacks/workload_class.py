@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Literal
 
@@ -41,6 +42,12 @@ class Lengths(Spec):
         for (_, less), (name, more) in pairwise(said):
             if more < less:
                 raise fault("percentiles", (name,), more, f"at least {less}, the percentile below", "Correct it.")
+        for name, value in said:
+            beyond_pct = 100 - int(name[1:])
+            least = Decimal(value) * beyond_pct / 100
+            if self.mean is not None and self.mean < least:
+                expected = f"at least {least.normalize():f}, as {beyond_pct} % are {name} ({value}) or longer"
+                raise fault("percentiles", ("mean",), self.mean, expected, "Correct it.")
         return self
 
 

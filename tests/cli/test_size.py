@@ -228,6 +228,10 @@ class TestBadInput:
             ({"rps": 1, "exact_cache_hit_pct": 0.12}, "exact_cache_hit_pct: got 0.12, expected percent"),
             ({"rps": 1, "exact_cache_hit_pct": 100}, "exact_cache_hit_pct: got 100, expected below 100"),
             ({"rps": 1, "output_tokens": {"p50": 9, "p95": 5}}, "output_tokens.p95: got 5, expected at least 9"),
+            (
+                {"rps": 1, "output_tokens": {"mean": 10, "p50": 2000}},
+                "output_tokens.mean: got 10, expected at least 1000, as 50 % are p50 (2000) or longer",
+            ),
             ({"rps": 1, "per_replica": {"in_flight": 1, "kind": "sandbox"}}, "per_replica.evidence: got nothing"),
             (
                 {"rps": 1, "per_replica": {"in_flight": 1, "kind": "sandbox", "evidence": "nowhere"}},

@@ -91,6 +91,22 @@ class TestCompleting:
         (one,) = ends.assumptions
         assert (one.field, one.fewest, one.most) == ("c.output_tokens.mean", 100, 400)
 
+    @pytest.mark.parametrize(
+        ("said", "fewest", "most"),
+        [({"p50": 2000}, 1940, 4400), ({"p95": 8000}, 2240, 4000), ({"p99": 8000}, 880, 2880)],
+    )
+    def test_a_single_percentile_moves_the_range_of_the_mean(
+        self, said: dict[str, int], fewest: int, most: int
+    ) -> None:
+        """Long answers are not taken for a trace's mean of 343 tokens."""
+        ends = self.complete(load(rps=5, request_duration_s=7, output_tokens=said), "output_tokens")
+        (one,) = ends.assumptions
+        assert (one.field, one.fewest, one.most) == ("c.output_tokens.mean", fewest, most)
+
+    def test_streams_say_their_tokens(self) -> None:
+        said = load(streams=100, tokens_per_s_per_stream=20)
+        assert self.complete(said, "output_tokens").assumptions == ()
+
     @given(st.sampled_from(sorted(WAYS)), AMOUNT, st.sets(st.sampled_from(sorted(OF_A_CLASS))))
     def test_the_fewest_end_never_needs_more(self, way: str, amount: Decimal, known: set[str]) -> None:
         allowed = {*WAYS[way], "growth_pct", "exact_cache_hit_pct", "llm_calls_per_run"}
