@@ -94,7 +94,9 @@ def _purchase(
     name: str, pool: NodePool, plans: Sequence[Plan], platform: Platform, *, terms: Terms, end: End
 ) -> Purchase:
     """Services of a pool without a plan hold their baseline."""
-    zones = max(getattr(plan, end).reliability.zones or 1 for plan in plans)
+    asked = [getattr(plan, end).reliability.zones or 1 for plan in plans]
+    kept = [service.zones or 1 for service in platform.services.values() if service.node_pool == name]
+    zones = max(*asked, *kept)
     held = _held(plans, platform, name, end)
     return purchase(name, pool, held, terms.prices, zones=zones, daemonset_pods=terms.daemonset_pods)
 

@@ -7,12 +7,9 @@ the fewest nodes there can be.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
 
 from stacks.quotas import Market, Quota, quota_of
 
@@ -46,33 +43,6 @@ class Node:
     zone: int
     replicas: Mapping[str, int]
     free_gpus: int
-
-
-@dataclass(frozen=True)
-class ZoneSpread:
-    """The topology spread constraint that keeps a service's zones within one replica of each other.
-
-    The engines' Deployment has a softer one (ScheduleAnyway), which prefers it and promises nothing.
-    `minDomains` counts a zone without a node as one with 0 replicas, so that the first node of the last zone is waited
-    for. The other side of it: while a whole zone is lost nothing new is scheduled; what remains has to carry the
-    peak, and replacements wait for the zone (or for a person who lowers `minDomains`). Replicas of an older version are
-    not counted, or a rollout would be uneven. Nothing moves what already runs: a scale-down may leave zones uneven.
-
-    Source: Kubernetes 1.34, core/v1 TopologySpreadConstraint.
-    """
-
-    zones: int
-
-    def manifest(self) -> dict[str, Any]:
-        """The constraint without its `labelSelector`, which is the Deployment's own."""
-        return {
-            "maxSkew": 1,
-            "minDomains": self.zones,
-            "topologyKey": "topology.kubernetes.io/zone",
-            "whenUnsatisfiable": "DoNotSchedule",
-            "matchLabelKeys": ["pod-template-hash"],
-            "nodeTaintsPolicy": "Honor",
-        }
 
 
 @dataclass(frozen=True)
@@ -137,19 +107,6 @@ def even(count: int, zones: int, first: int = 0) -> tuple[int, ...]:
     """`count` over `zones` within one of each other, those with one more from zone `first` on: 11 over 3 is 4, 4, 3."""
     each, more = divmod(count, zones)
     return tuple(each + ((zone - first) % zones < more) for zone in range(zones))
-
-
-def to_survive_a_zone(base: int, zones: int) -> int:
-    """The fewest replicas, evenly over `zones`, of which `base` remain when any one zone is lost: 7 over 3 is 11.
-
-    Losing the fullest zone leaves n - ceil(n / zones) = floor(n x (zones - 1) / zones), which must not be below `base`.
-
-    Raises:
-        ValueError: fewer than two zones: there is nothing left of one.
-    """
-    if zones < 2:
-        raise ValueError(f"{zones} zone: no number of replicas survives the loss of all of them")
-    return math.ceil(Fraction(base * zones, zones - 1))
 
 
 def misfit(replicas: Iterable[Replicas], kind: NodeKind) -> str | None:

@@ -86,7 +86,7 @@ class Plan:
 
 def misfits(request: Request) -> Iterator[Misfit]:
     """What of a request no number of replicas can fulfil."""
-    said = request.workload.reliability
+    said = _reliability(request)
     if not policy(said, request.service, request.pool).is_possible:
         place = ("workloads", request.name, "reliability", "survive")
         expected = "a loss that leaves something beside what a rollout takes away"
@@ -101,6 +101,7 @@ def plan(request: Request, memory: tuple[Memory, ...] = (), measured: Mapping[st
         memory: of its model candidates whose size is known (`capacity.memory`), the one sized for first.
     """
     workload, service = request.workload, request.service
+    reliability = _reliability(request)
     classes = workload.profile.classes
     carries = {kind: (measured or {}).get(kind) or typed(load, service) for kind, load in classes.items()}
     ttft_ms = workload.slo.ttft_p95_ms or service.slo.ttft_p95_ms
@@ -111,12 +112,12 @@ def plan(request: Request, memory: tuple[Memory, ...] = (), measured: Mapping[st
         )
         for kind, load in classes.items()
     }
-    reserve_gaps = tuple(of_the_reserve(workload.reliability, "reliability"))
+    reserve_gaps = tuple(of_the_reserve(reliability, "reliability"))
     fewest, most = (
         _end(
             {kind: getattr(end, which) for kind, end in ends.items()},
             carries,
-            _filled(workload.reliability, reserve_gaps, which),
+            _filled(reliability, reserve_gaps, which),
             request,
         )
         for which in ("fewest", "most")
@@ -145,6 +146,12 @@ def _wants(carries: Carries, workload: Workload) -> frozenset[str]:
     if workload.reliability.survive is not None:
         wants.add("largest_minute_jump_pct")
     return frozenset(wants)
+
+
+def _reliability(request: Request) -> Reliability:
+    """As asked; where it names no zones, over those that platform.yaml holds the service to."""
+    said = request.workload.reliability
+    return said if said.zones is not None else said.model_copy(update={"zones": request.service.zones})
 
 
 def _filled(said: Reliability, gaps: tuple[Assumption, ...], which: str) -> Reliability:

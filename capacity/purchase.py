@@ -14,7 +14,8 @@ from capacity.addresses import Subnet, subnet
 from capacity.charges import Charge, Use, charges
 from capacity.choice import Choice, choose
 from capacity.money import HOURS_PER_MONTH, Rates, Spend, break_even_hours, spend
-from capacity.placement import NodeKind, Placement, QuotaNeed, Replicas, ZoneSpread, place, quota_needs
+from capacity.placement import NodeKind, Placement, QuotaNeed, Replicas, place, quota_needs
+from capacity.spread import Spread, over_zones
 from stacks.instance_types import INSTANCE_TYPES
 from stacks.prices import TERMS, Price, PriceTable, Term
 from stacks.spec import NodePool, Service
@@ -57,7 +58,8 @@ class Bought:
     """The pool on the chosen type.
 
     with_surge: the peak and every service's rollout at once, which quota and subnets must allow. subnet: what the
-    fullest zone needs, None where the type's interfaces are not known. spread: None in one zone. charges_at_base and
+    fullest zone needs, None where the type's interfaces are not known. spread: None in one zone; only_wished:
+    services whose platform.yaml does not hold them to it. charges_at_base and
     _at_peak: who pays for the least and the most of an on-demand month.
     """
 
@@ -66,7 +68,8 @@ class Bought:
     with_surge: Placement
     quotas: tuple[QuotaNeed, ...]
     subnet: Subnet | None
-    spread: ZoneSpread | None
+    spread: Spread | None
+    only_wished: tuple[str, ...]
     ways: tuple[Way, ...]
     charges_at_base: tuple[Charge, ...]
     charges_at_peak: tuple[Charge, ...]
@@ -130,7 +133,8 @@ def purchase(
         with_surge=with_surge,
         quotas=quota_needs([with_surge]),
         subnet=_subnet(held, placement.kind, zones, daemonset_pods),
-        spread=ZoneSpread(zones) if zones > 1 else None,
+        spread=over_zones(zones) if zones > 1 else None,
+        only_wished=tuple(one.name for one in held if one.service.zones is None and one.peak),
         ways=ways,
         charges_at_base=charges(name, ways[0].least.usd, base.gpus, [one.use(one.base) for one in held]),
         charges_at_peak=charges(name, ways[0].most.usd, placement.gpus, [one.use(one.peak) for one in held]),

@@ -18,6 +18,8 @@ from itertools import count
 from typing import Literal, get_args
 
 from capacity.replicas import decimal_text, whole
+from capacity.spread import Spread
+from stacks.node_contract import ZONE_LABEL
 from stacks.workloads import ReserveName
 
 Domain = Literal["none", "pod", "node", "zone"]
@@ -182,7 +184,7 @@ def _why(name: ReserveName, policy: Policy, running: int) -> str:
     told = {
         "pod": "a pod is one replica",
         "node": f"a node holds up to {policy.replicas_per_node}",
-        "zone": f"the largest of {policy.zones} zones holds {gone} of {running}, if spread with maxSkew 1 and "
-        f"minDomains {policy.zones} over topology.kubernetes.io/zone",
+        "zone": f"the largest of {policy.zones} zones holds {gone} of {running}, if spread with maxSkew "
+        f"{Spread.max_skew} and minDomains {policy.zones} over {ZONE_LABEL}",
     }[policy.survive]
     return f"{told}; without it {running - gone} remain, for {carried} % of the peak"

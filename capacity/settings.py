@@ -5,7 +5,10 @@ max_num_seqs      the knee: the operating target is 75 % of it; no more than the
 in-flight limit   max_num_seqs, and who may wait behind them without missing the first token's limit
 queued tokens     that limit x the prefill tokens a replica computes in a second
 gateway's cap     what all replicas at the ceiling hold
-min, max          what runs at the usual peak and at the projected one, with the reserve; neither is ever lowered
+zones             as many as the plan spreads over, where the loss of one is to be survived
+min, max          what runs at the usual peak and at the projected one, with the reserve
+
+None of the last two lines is ever lowered.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from capacity.operating import OF_THE_KNEE
 from capacity.plan import Plan, reserve
 from capacity.replicas import decimal_text, in_flight, least_in_flight_limit, of_load
 from capacity.reserve import Reserve
+from capacity.spread import over_zones
 from capacity.threshold import threshold
 from stacks.spec import NodePool
 
@@ -76,7 +80,7 @@ def settings(plans: Sequence[Plan], pool: NodePool, flags: Flags) -> tuple[Setti
             f"{highest} replicas of {name} hold {limit} each; what comes beyond is told to come again at once",
         )
     )
-    return (*found, *_replicas(plans, pool, level.value))
+    return (*found, *_replicas(plans, pool, level.value), *_zones(plans))
 
 
 def _yaml_number(number: Fraction) -> int | Decimal:
@@ -167,6 +171,21 @@ def _replicas(plans: Sequence[Plan], pool: NodePool, target: Fraction) -> Iterat
     running = sum(plan.most.reserve.running for plan in plans)
     why = f"{running} run at the projected peak, with the reserve"
     yield Setting("ceiling", ("replicas", "max"), str(now.max), max(now.max, running), _kept(why, running, now.max))
+
+
+def _zones(plans: Sequence[Plan]) -> Iterator[Setting]:
+    now = plans[0].service.zones
+    surviving = [plan.most.reliability for plan in plans if plan.most.reliability.survive == "zone"]
+    zones = max((said.zones for said in surviving if said.zones is not None), default=None)
+    if zones is None:
+        return
+    spread = over_zones(zones)
+    why = (
+        f"a zone may be lost only if none holds more than its share: {spread.when_unsatisfiable}, maxSkew "
+        f"{spread.max_skew}, minDomains {zones}"
+    )
+    value = max(zones, now or 0)
+    yield Setting("zones", ("zones",), None if now is None else str(now), value, _kept(why, zones, now or 0))
 
 
 def _kept(why: str, derived: int, now: int) -> str:

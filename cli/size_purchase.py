@@ -81,7 +81,9 @@ def _node_lines(purchase: Purchase, bought: Bought) -> Iterator[str]:
         shown = ("maxSkew", "minDomains", "topologyKey", "whenUnsatisfiable")
         said = ", ".join(f"{key}: {constraint[key]}" for key in shown)
         yield f"which only this keeps true, of replicas of one version: {{{said}}}"
-        yield "the engines' own spread over zones is a preference (ScheduleAnyway), and holds where there is room"
+        if bought.only_wished:
+            who = ", ".join(bought.only_wished)
+            yield f"{who}: platform.yaml says no `zones`: so far a wish (ScheduleAnyway), kept where there is room"
         yield "while a zone is lost, DoNotSchedule adds nothing: what remains carries the peak, and replacements wait"
     yield from (_quota_line(need) for need in bought.quotas)
     yield _subnet_line(bought)
@@ -178,6 +180,7 @@ def purchase_data(purchase: Purchase) -> dict[str, Any]:
         "at_peak": _placement_data(bought.peak),
         "with_rollouts": _placement_data(bought.with_surge),
         "topology_spread": bought.spread and bought.spread.manifest(),
+        "spread_only_wished": list(bought.only_wished),
         "quotas": [
             {"code": one.quota and one.quota.code, "name": one.quota and one.quota.name, "vcpus": one.vcpus}
             for one in bought.quotas

@@ -26,15 +26,14 @@ from pulumi_kubernetes.core.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs
 
+from capacity.spread import Spread, over_hosts, over_zones
 from infra import engine_size, node_pool, timing, weights
 from infra.dialects.dialect import SCRATCH_DIR, Dialect, Launch
 from infra.timing import ProbeTiming
 from stacks.spec import NodePool, Service
 
 PORT_NAME = "http"
-ZONE_LABEL = "topology.kubernetes.io/zone"
 SHARED_MEMORY_DIR = "/dev/shm"  # noqa: S108 - where POSIX shared memory is
-HOST_LABEL = "kubernetes.io/hostname"
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,9 @@ def pod_spec(pod: EnginePod) -> PodSpecArgs:
         security_context=_pod_security(pod.dialect),
         tolerations=node_pool.tolerations(),
         affinity=node_pool.affinity(pod.service.node_pool, pod.pool),
-        topology_spread_constraints=[_spread(ZONE_LABEL, pod.selector), _spread(HOST_LABEL, pod.selector)],
+        topology_spread_constraints=[
+            _constraint(one, pod.selector) for one in (over_zones(pod.service.zones), over_hosts())
+        ],
         init_containers=[weights.loader(pod.service, paths, pod.loader_image)],
         containers=[_engine(pod, paths)],
         volumes=[*weights.volumes(paths), *_scratch(pod.service)],
@@ -120,19 +121,15 @@ def _pod_security(dialect: Dialect) -> PodSecurityContextArgs:
     )
 
 
-def _spread(topology: str, selector: dict[str, str]) -> TopologySpreadConstraintArgs:
-    """Spread over `topology`, as a wish: a zone out of GPUs must not keep a pod from a zone that has one.
-
-    Each version spreads for itself (`pod-template-hash`), or a rollout ends lopsided. Only nodes the pod may run on
-    count.
-    """
+def _constraint(spread: Spread, selector: dict[str, str]) -> TopologySpreadConstraintArgs:
     return TopologySpreadConstraintArgs(
-        max_skew=1,
-        topology_key=topology,
-        when_unsatisfiable="ScheduleAnyway",
+        max_skew=spread.max_skew,
+        min_domains=spread.min_domains,
+        topology_key=spread.topology_key,
+        when_unsatisfiable=spread.when_unsatisfiable,
         label_selector=LabelSelectorArgs(match_labels=selector),
-        match_label_keys=["pod-template-hash"],
-        node_taints_policy="Honor",
+        match_label_keys=list(spread.match_label_keys),
+        node_taints_policy=spread.node_taints_policy,
     )
 
 

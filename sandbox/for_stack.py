@@ -17,7 +17,7 @@ from sandbox.layout import Layout, free_ports, is_free
 from sandbox.places import CONTEXT, REPOSITORY, sandbox_directory
 from stacks.faults import Fault, InputError
 from stacks.loader import PLATFORM_FILE, stacks_root
-from stacks.node_contract import GPU_RESOURCE, node_facts
+from stacks.node_contract import GPU_RESOURCE, ZONE_LABEL, node_facts
 from stacks.reading import shown
 from stacks.spec import Platform
 
@@ -87,12 +87,13 @@ def balancer_url(directory: Path | None = None) -> str:
 
 def nodes_of(platform: Platform) -> Iterator[Node]:
     """Every node the pools may have; the instance types take turns."""
+    zones = "abcdefghijkl"[: max(3, *(service.zones or 0 for service in platform.services.values()))]
     for name, pool in platform.node_pools.items():
         for number in range(pool.max_nodes):
             facts = node_facts(name, pool, pool.instance_types[number % len(pool.instance_types)])
             yield Node(
                 name=f"{name}-{number:02d}",
-                labels={**facts.labels, "type": "kwok", "topology.kubernetes.io/zone": f"sandbox-{'abc'[number % 3]}"},
+                labels={**facts.labels, "type": "kwok", ZONE_LABEL: f"sandbox-{zones[number % len(zones)]}"},
                 taints=tuple((taint.key, taint.value, taint.effect) for taint in facts.taints),
                 gpus=int(facts.capacity[GPU_RESOURCE]),
                 cpu=facts.capacity.get("cpu", "32"),

@@ -25,6 +25,7 @@ def misfits(platform: Platform) -> Iterator[Misfit]:
         yield from _pool_holds(platform, service, path)
         yield from _evidence_is_good_enough(platform, service, path)
         yield from _slots_for_target(service, path)
+        yield from _nodes_in_every_zone(platform, service, path)
 
 
 def _pool_holds(platform: Platform, service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
@@ -72,3 +73,12 @@ def _slots_for_target(service: Service, path: tuple[str, ...]) -> Iterator[Misfi
         fix = "Raise max_num_seqs, or lower in_flight_per_replica to what was measured with it."
         expected = f"below engine.max_num_seqs ({slots})"
         yield Misfit((*path, "capacity", "in_flight_per_replica"), str(target), expected, fix)
+
+
+def _nodes_in_every_zone(platform: Platform, service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
+    """In fewer nodes than zones one zone stays empty, and the others then hold one replica each, for good."""
+    pool = platform.node_pools.get(service.node_pool)
+    if pool and service.zones is not None and service.zones > pool.max_nodes:
+        expected = f"at most {pool.max_nodes}, the nodes that node pool {service.node_pool} may have"
+        fix = f"Lower zones, or raise node_pools.{service.node_pool}.max_nodes."
+        yield Misfit((*path, "zones"), str(service.zones), expected, fix)

@@ -12,6 +12,8 @@ from stacks.instance_types import INSTANCE_TYPES
 from stacks.spec import NodePool
 
 POOL_LABEL = "warmline.dev/node-pool"
+ZONE_LABEL = "topology.kubernetes.io/zone"
+"""Set by whoever makes the nodes. On a node without it, no replica of a service with `zones` is scheduled."""
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 GPU_RESOURCE = "nvidia.com/gpu"
 TAINT_EFFECT = "NoSchedule"

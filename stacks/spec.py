@@ -202,7 +202,15 @@ class WeightsLoader(Spec):
 
 
 class Service(Spec):
-    """One model served by one engine on one node pool."""
+    """One model served by one engine on one node pool.
+
+    `zones` makes the loss of a zone survivable: the replicas of a version are within one of each other over so many
+    zones, or wait (DoNotSchedule, maxSkew 1, minDomains). Left out, they spread as far as there is room, which promises
+    nothing. What it costs: while one of the zones is lost, or has no node of the pool, none of the others gets a second
+    replica, or one more: what runs has to carry the peak. In a rollout the new version spreads by itself, so the
+    surge's replica needs a GPU in the zone whose turn it is: where nodes are made on demand one is made there, on
+    standing nodes without a free one there the rollout waits. Scaling down may leave zones uneven.
+    """
 
     owner: Text
     node_pool: Name
@@ -212,6 +220,9 @@ class Service(Spec):
     slo: Slo
     capacity: Capacity
     replicas: Replicas
+    zones: Annotated[int, Field(ge=2, le=12)] | None = Field(
+        None, description="zones that the replicas must be spread over evenly; none: as far as there is room"
+    )
     usual_load: UsualLoad | None = None
     longest_stream_s: Annotated[Seconds, Field(ge=1)]
     cold_start: ColdStart

@@ -120,7 +120,9 @@ class Reliability(Spec):
     survive: Literal["none", "pod", "node", "zone"] | None = Field(
         None, description="the largest loss to carry on through"
     )
-    zones: Annotated[int, Field(ge=2, le=12)] | None = Field(None, description="zones the replicas are spread over")
+    zones: Annotated[int, Field(ge=2, le=12)] | None = Field(
+        None, description="zones the replicas are spread over; none: the service's own `zones`"
+    )
     capacity_after_loss_pct: Annotated[Percent, Field(ge=1, le=100)] | None = Field(
         None, description="share of the peak that must still be carried after the loss"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -118,6 +118,42 @@ class TestDerived:
         assert settings()["baseline"]["value"] == 3  # 1 rps x 100 s / 40
         write_request(stack, {"in_flight": 40}, **NO_RESERVE)
         assert {"baseline", "in flight at one replica at most"} & settings().keys() == set()
+
+
+class TestZones:
+    SURVIVE: ClassVar = {"survive": "zone", "capacity_after_loss_pct": 100}
+    LOAD: ClassVar = {"in_flight": 280, "largest_minute_jump_pct": 0}
+
+    def test_a_zone_that_may_be_lost_is_held_to_its_share(self, stack: Path) -> None:
+        write_request(stack, self.LOAD, reliability=self.SURVIVE | {"zones": 3})
+        one = settings()["zones"]
+        assert (one["place"], one["now"], one["value"]) == (["zones"], None, 3)
+        assert one["why"].endswith("if none holds more than its share: DoNotSchedule, maxSkew 1, minDomains 3")
+        wish = "support-bot: platform.yaml says no `zones`: so far a wish (ScheduleAnyway)"
+        assert wish in run("plan", "-s", "local").stdout
+        run("plan", "-s", "local", "--write")
+        assert load_platform("local", stack.parent).services["support-bot"].zones == 3
+        text = run("plan", "-s", "local").stdout
+        assert wish not in text
+        assert "support-bot: 4, 4, 3 by zone" in text
+        assert "platform.yaml has them all." in text
+
+    def test_zones_of_the_platform_are_not_assumed_again(self, stack: Path) -> None:
+        change_service(stack, zones=3)
+        write_request(stack, self.LOAD, reliability=self.SURVIVE)
+        plan = planned()
+        assert (plan["assumptions"], plan["most"]["replicas"]) == ([], 11)
+
+    def test_more_zones_than_asked_stay(self, stack: Path) -> None:
+        change_service(stack, zones=3)
+        write_request(stack, self.LOAD, reliability=self.SURVIVE | {"zones": 2})
+        one = settings()["zones"]
+        assert (one["value"], one["changes"]) == (3, False)
+        assert one["why"].endswith("; the 3 that are set stay")
+
+    def test_no_zone_to_lose_no_setting(self, stack: Path) -> None:
+        write_request(stack, self.LOAD, reliability={"survive": "node", "zones": 3, "capacity_after_loss_pct": 100})
+        assert "zones" not in settings()
 
 
 class TestWrite:

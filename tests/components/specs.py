@@ -78,6 +78,7 @@ def _services(draw: st.DrawFn) -> dict[str, Any]:
         model={"name": draw(_MODEL_NAMES), "source": "s3://weights/any", "revision": draw(_MODEL_NAMES)},
         capacity={"in_flight_per_replica": in_flight, "evidence": "bench.md", "kind": "measured"},
         replicas={"min": draw(st.integers(0, ceiling)), "max": ceiling},
+        zones=draw(st.none() | st.integers(2, 12)),
         longest_stream_s=draw(st.integers(1, 7200)),
         cold_start={
             "node_s": draw(st.integers(0, 900)),

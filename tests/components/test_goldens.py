@@ -58,6 +58,12 @@ def test_engine_placement(golden: SnapshotAssertion) -> None:
     assert {key: pod[key] for key in ("affinity", "topologySpreadConstraints", "tolerations")} == golden
 
 
+def test_engine_spread_over_zones(golden: SnapshotAssertion) -> None:
+    """Of a service that must survive the loss of one."""
+    pod = _pod(_deployment(platform({"support-bot": service_data(zones=3)}), "support-bot"))
+    assert pod["topologySpreadConstraints"] == golden
+
+
 def test_engine_pod_on_four_gpus(golden: SnapshotAssertion) -> None:
     """Only what more GPUs and further arguments change."""
     engine = service_data()["engine"] | {"args": {"max-model-len": "8192", "enable-prefix-caching": ""}}

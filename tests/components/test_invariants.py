@@ -88,6 +88,20 @@ def grace_outlasts_pre_stop_and_the_longest_stream(world: World) -> None:
         assert pod["terminationGracePeriodSeconds"] > engine["lifecycle"]["preStop"]["sleep"]["seconds"] + drain_s
 
 
+def zones_bind_where_they_are_asked_and_only_there(world: World) -> None:
+    for service, item in world.by_service("Deployment"):
+        template = item.inputs["spec"]["template"]
+        spreads = {one["topologyKey"]: one for one in template["spec"]["topologySpreadConstraints"]}
+        assert set(spreads) == {"topology.kubernetes.io/zone", "kubernetes.io/hostname"}
+        for key, one in spreads.items():
+            binds = key == "topology.kubernetes.io/zone" and service.zones is not None
+            assert one["whenUnsatisfiable"] == ("DoNotSchedule" if binds else "ScheduleAnyway")
+            assert one.get("minDomains") == (service.zones if binds else None)
+            assert (one["maxSkew"], one["matchLabelKeys"]) == (1, ["pod-template-hash"])
+            assert one["labelSelector"] == item.inputs["spec"]["selector"]
+            assert one["labelSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+
+
 def startup_allows_twice_the_engine_start(world: World) -> None:
     for service, item in world.by_service("Deployment"):
         (engine,) = item.inputs["spec"]["template"]["spec"]["containers"]
@@ -220,6 +234,7 @@ INVARIANTS: list[Callable[[World], None]] = [
     no_schema_fault,
     gpu_request_is_the_limit_and_fits_a_node,
     grace_outlasts_pre_stop_and_the_longest_stream,
+    zones_bind_where_they_are_asked_and_only_there,
     startup_allows_twice_the_engine_start,
     waits_outlast_cold_start_and_rollout,
     nobody_but_keda_sets_replicas,

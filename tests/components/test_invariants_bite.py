@@ -66,6 +66,16 @@ FAULTS: list[tuple[Callable[[rules.World], None], str, Callable[[Object], Any]]]
     ),
     (rules.grace_outlasts_pre_stop_and_the_longest_stream, "Deployment", _without_drain),
     (
+        rules.zones_bind_where_they_are_asked_and_only_there,
+        "Deployment",
+        lambda item: _pod(item)["topologySpreadConstraints"][0].update(minDomains=3),
+    ),
+    (
+        rules.zones_bind_where_they_are_asked_and_only_there,
+        "Deployment",
+        lambda item: _pod(item)["topologySpreadConstraints"][0]["labelSelector"].update(matchLabels={"app": "bot"}),
+    ),
+    (
         rules.startup_allows_twice_the_engine_start,
         "Deployment",
         lambda item: _engine(item)["startupProbe"].update(failureThreshold=3),

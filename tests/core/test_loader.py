@@ -53,6 +53,11 @@ def test_the_example_is_sound() -> None:
         (swap('revision: "3f2c9e1"', "revision: 3190217"), "model.revision: got the number 3190217", "in quotes"),
         (swap('revision: "3f2c9e1"', "revision: 1.10"), "model.revision: got the number 1.10", "in quotes"),
         (swap("node_pool: l40s", "node_pool: h100"), "node_pool: got h100, expected one of", "pool that exists"),
+        (
+            swap("    gpus_per_replica: 1", "    gpus_per_replica: 1\n    zones: 1"),
+            "zones: got 1, expected at least 2",
+            "",
+        ),
         (swap("max_nodes: 18", "max_nodes: 15"), "replicas.max: got 16, expected at most 15", "raise node_pools.l40s"),
         (
             swap("in_flight_per_replica: 40", "in_flight_per_replica: 65"),
@@ -115,6 +120,15 @@ def test_a_stacks_name_is_a_labels_value(tmp_path: Path, name: str) -> None:
 def test_eight_gpu_node_names_what_it_can_hold(tmp_path: Path) -> None:
     edit = all_of(swap("[g6e.2xlarge]", "[p5.48xlarge]"), swap("    gpus_per_replica: 1", "    gpus_per_replica: 3"))
     assert "got 3, expected 1, 2, 4 or 8 (p5.48xlarge has 8). Set 2" in faults(tmp_path, platform=edit)[0]
+
+
+def test_zones_need_a_node_each(tmp_path: Path) -> None:
+    edit = all_of(
+        swap("replicas: {min: 2, max: 16}", "replicas: {min: 2, max: 2}\n    zones: 3"),
+        swap("max_nodes: 18", "max_nodes: 2"),
+    )
+    (fault,) = faults(tmp_path, platform=edit, events=calendar())
+    assert "zones: got 3, expected at most 2, the nodes that node pool l40s may have. Lower zones, or raise" in fault
 
 
 class TestAllInOneGo:

@@ -15,13 +15,12 @@ from capacity.choice import choose
 from capacity.placement import (
     NodeKind,
     Replicas,
-    ZoneSpread,
-    even,
     misfit,
     place,
     quota_needs,
-    to_survive_a_zone,
 )
+from capacity.reserve import Policy, lost
+from capacity.spread import over_zones
 from stacks.instance_types import INSTANCE_TYPES
 
 ONE = NodeKind("g6e.2xlarge", 1, 8)
@@ -37,13 +36,15 @@ ZONES = st.integers(1, 4)
 
 
 def test_seven_over_three_zones_of_which_one_may_be_lost() -> None:
-    assert to_survive_a_zone(7, 3) == 11
     placed = place([Replicas("support-bot", 11, 1)], ONE, 3)
     assert placed.by_zone("support-bot") == (4, 4, 3)
     assert placed.nodes_by_zone == (4, 4, 3)
     assert placed.after_a_zone("support-bot") == 7
     assert place([Replicas("support-bot", 10, 1)], ONE, 3).after_a_zone("support-bot") == 6
-    assert ZoneSpread(3).manifest() == {
+
+
+def test_what_must_be_kept_to_and_what_is_a_wish() -> None:
+    assert over_zones(3).manifest() == {
         "maxSkew": 1,
         "minDomains": 3,
         "topologyKey": "topology.kubernetes.io/zone",
@@ -51,29 +52,15 @@ def test_seven_over_three_zones_of_which_one_may_be_lost() -> None:
         "matchLabelKeys": ["pod-template-hash"],
         "nodeTaintsPolicy": "Honor",
     }
+    wish = over_zones(None).manifest()
+    assert wish["whenUnsatisfiable"] == "ScheduleAnyway"
+    assert "minDomains" not in wish  # the API server refuses it beside a wish
 
 
-@pytest.mark.parametrize(("base", "zones", "needed"), [(7, 2, 14), (1, 3, 2), (0, 3, 0), (6, 3, 9), (8, 4, 11)])
-def test_other_bases(base: int, zones: int, needed: int) -> None:
-    assert to_survive_a_zone(base, zones) == needed
-
-
-def test_one_zone_survives_nothing() -> None:
-    with pytest.raises(ValueError, match="1 zone"):
-        to_survive_a_zone(1, 1)
-
-
-@given(st.integers(0, 500), st.integers(2, 6))
-def test_never_below_need_after_any_zone_and_never_a_replica_too_many(base: int, zones: int) -> None:
-    count = to_survive_a_zone(base, zones)
-    assert all(count - lost >= base for lost in even(count, zones))
-    assert count == 0 or count - 1 - max(even(count - 1, zones)) < base
-
-
-@given(st.integers(0, 500), st.integers(2, 6))
-def test_more_need_never_means_fewer(base: int, zones: int) -> None:
-    assert to_survive_a_zone(base + 1, zones) > to_survive_a_zone(base, zones)
-    assert to_survive_a_zone(base, zones + 1) <= to_survive_a_zone(base, zones)
+@given(st.integers(1, 500), st.integers(2, 6))
+def test_a_reserve_reckons_to_lose_what_the_fullest_zone_holds(count: int, zones: int) -> None:
+    gone = lost(count, Policy(survive="zone", zones=zones))
+    assert place([Replicas("bot", count, 1)], ONE, zones).after_a_zone("bot") == count - gone
 
 
 def test_replicas_of_several_gpus_share_nodes() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capacity.money import total
-from capacity.placement import ZoneSpread
 from capacity.purchase import Bought, Held, kinds_of, purchase
+from capacity.spread import over_zones
 from stacks.loader import load_platform
 from stacks.prices import Price, PriceTable, Term, load_prices
 from stacks.spec import NodePool, Service
@@ -63,7 +63,8 @@ def test_eleven_over_three_zones() -> None:
     bought = buy(Held("support-bot", service(), base=3, peak=11, surge=1), zones=3)
     assert bought.peak.by_zone("support-bot") == (4, 4, 3)
     assert bought.peak.after_a_zone("support-bot") == 7
-    assert bought.spread == ZoneSpread(3)
+    assert bought.spread == over_zones(3)
+    assert bought.only_wished == ("support-bot",)
     assert bought.subnet
     assert (bought.subnet.nodes, bought.subnet.mask) == (4, 25)
 
