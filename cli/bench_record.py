@@ -8,19 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from capacity.sweep import Sweep
-from evidence.comparison import Difference, contradictions, differences
+from evidence.comparison import Comparison, Difference, contradictions, differences
 from evidence.record import RECORD_FILE, ServingRecord, beside, load
 from stacks.spec import NodePool, Service
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The record of one sweep. `wrong`: where its files say otherwise; `other`: where the service is another."""
+    """The record of one sweep. `wrong`: where its files say otherwise; `compared`: with a service, if one is named."""
 
     file: Path
     record: ServingRecord
     wrong: tuple[Difference, ...]
-    other: tuple[Difference, ...]
+    compared: Comparison | None
+
+    @property
+    def other(self) -> tuple[Difference, ...]:
+        """Where the service is another."""
+        return self.compared.differences if self.compared else ()
 
 
 def recorded(sweep: Sweep, paths: Iterable[Path], served: tuple[Service, NodePool] | None) -> Recorded | None:
@@ -35,8 +40,8 @@ def recorded(sweep: Sweep, paths: Iterable[Path], served: tuple[Service, NodePoo
     if file is None:
         return None
     record = load(file)
-    other = differences(record, *served).differences if served else ()
-    return Recorded(file, record, contradictions(record, [sweep]), other)
+    compared = differences(record, *served) if served else None
+    return Recorded(file, record, contradictions(record, [sweep]), compared)
 
 
 def lines(found: Recorded | None) -> Iterator[str]:
@@ -52,6 +57,8 @@ def lines(found: Recorded | None) -> Iterator[str]:
     mix = f", class {record.workload_class}" if record.workload_class else ""
     yield f"{kinds[record.kind]}: {model}, {runtime}, {gpus}{mix} ({found.file})"
     yield from (f"! {each}" for each in (*found.wrong, *found.other))
+    if found.compared and found.compared.not_compared:
+        yield f"Not compared: {found.compared.not_compared}"
 
 
 def data(found: Recorded | None) -> dict[str, Any] | None:
@@ -65,4 +72,5 @@ def data(found: Recorded | None) -> dict[str, Any] | None:
         "facts": found.record.facts(),
         "contradictions": [str(each) for each in found.wrong],
         "differences_from_service": [str(each) for each in found.other],
+        "not_compared": found.compared and [*found.compared.only_recorded, *found.compared.not_recorded],
     }

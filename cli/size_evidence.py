@@ -14,7 +14,7 @@ from capacity.plan import KINDS, Carries, typed
 from capacity.request import Request
 from evidence import files
 from evidence.comparison import Difference, contradictions, differences
-from evidence.record import ServingRecord, beside, load
+from evidence.record import ServingRecord, beside, line, load
 from stacks.faults import Fault, InputError
 from stacks.reading import shown
 from stacks.workload_class import WorkloadClass
@@ -96,7 +96,10 @@ def _record(
         except InputError as error:
             found.faults += error.faults
         else:
-            _differ(path, differences(record, request.service, request.pool).differences, found)
+            comparison = differences(record, request.service, request.pool)
+            _differ(path, comparison.differences, found)
+            if comparison.not_compared:
+                found.remarks.append(f"{shown(path)}: not compared with the service: {comparison.not_compared}")
     return records[path]
 
 
@@ -104,7 +107,7 @@ def _differ(path: Path, different: tuple[Difference, ...], found: Measured) -> N
     for one in different:
         expected = f"{one.other}, as {one.where} has it"
         fix = "Measure the configuration that is to be sized, or size the one that was measured."
-        found.faults.append(Fault(shown(path), 0, one.name, one.recorded, expected, fix))
+        found.faults.append(Fault(shown(path), line(path, one.name), one.name, one.recorded, expected, fix))
 
 
 def _objective(request: Request) -> Objective:

@@ -31,10 +31,24 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`differences` forbid to size by the evidence; `not_compared` names what only one side states, or neither."""
+    """`differences` forbid to size by the evidence; of all else one side, or neither, says nothing.
+
+    only_recorded: facts of the record with which nothing of the service can be compared. not_recorded: those that the
+    record lacks.
+    """
 
     differences: tuple[Difference, ...]
-    not_compared: tuple[str, ...]
+    only_recorded: tuple[str, ...]
+    not_recorded: tuple[str, ...]
+
+    @property
+    def not_compared(self) -> str:
+        """All of it in one line; empty where there is none."""
+        parts = (
+            ("the service has nothing to compare with", self.only_recorded),
+            ("the record says nothing of", self.not_recorded),
+        )
+        return "; ".join(f"{who} {', '.join(names)}" for who, names in parts if names)
 
 
 # What a service's flags are called in a record. Source: vLLM 0.33, `vllm serve --help`.
@@ -67,12 +81,21 @@ def differences(record: ServingRecord, service: Service, pool: NodePool) -> Comp
         if name in wanted and all(_comparable(name, recorded[name], value) for value in wanted[name])
     ]
     found = [
-        Difference(name, recorded[name], " or ".join(wanted[name]), "the service")
+        Difference(_place(name, record), recorded[name], " or ".join(wanted[name]), "the service")
         for name in both
         if not _ENOUGH.get(name, any)(_same(name, recorded[name], value) for value in wanted[name])
     ]
-    every = dict.fromkeys([*NAMES, *recorded, *wanted])
-    return Comparison(tuple(found), tuple(name for name in every if name not in both))
+    silent = [name for name in dict.fromkeys([*NAMES, *recorded, *wanted]) if name not in both]
+    return Comparison(
+        tuple(found),
+        tuple(name for name in silent if name in recorded),
+        tuple(name for name in silent if name not in recorded),
+    )
+
+
+def _place(name: str, record: ServingRecord) -> str:
+    """Where the record says it: the name that clients ask by is a field of its own."""
+    return "model.served_as" if name == "model.name" and record.model.served_as else name
 
 
 def contradictions(record: ServingRecord, sweeps: Iterable[Sweep]) -> tuple[Difference, ...]:

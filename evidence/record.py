@@ -13,8 +13,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from stacks.faults import InputError
-from stacks.reading import read
+from stacks.files import text_of
+from stacks.reading import read, shown
 from stacks.spec import Count, GpuCount, Positive, Spec, Text
+from stacks.yaml_text import parse
 
 RECORD_FILE = "serving.yaml"
 
@@ -154,6 +156,11 @@ def load(path: Path) -> ServingRecord:
     if reading.model is None or reading.faults:
         raise InputError(reading.faults)
     return reading.model
+
+
+def line(path: Path, name: str) -> int:
+    """The line of one fact in a record that was loaded, or of what it is in."""
+    return parse(text_of(path), shown(path)).line(tuple(name.split(".")))
 
 
 def beside(place: Path, top: Path) -> Path | None:

@@ -149,7 +149,14 @@ def test_evidence_of_another_engine_than_the_services_is_a_finding(tmp_path: Pat
     assert result.exit_code == 1
     assert "! runtime.version: 0.11.0 was measured, the service has 0.33.0" in result.stdout
     record(tmp_path, model="support-8b")
-    assert bench("read", tmp_path, "-s", "local", "--service", "support-bot").exit_code == 0
+    asked = ("read", tmp_path, "-s", "local", "--service", "support-bot")
+    same = bench(*asked)
+    assert same.exit_code == 0
+    assert same.stdout.count("Not compared: ") == 1
+    assert "the record says nothing of " in same.stdout
+    (sweep,) = json.loads(bench(*asked, "-o", "json").stdout)["sweeps"]
+    assert {"host.cpu", "host.driver"} <= set(sweep["record"]["not_compared"])
+    assert "Not compared" not in bench("read", tmp_path).stdout
 
 
 def test_a_record_that_is_none_is_bad_input(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_no_load_that_keeps_the_slo_leaves_the_typed_number_unsupported(stack: P
 def test_evidence_of_another_configuration_is_refused_by_name(stack: Path, changes: dict[str, Any], fault: str) -> None:
     record(stack, **changes)
     result = run("plan", "-s", "local", code=2)
-    assert f"serving.yaml: {fault}" in result.stderr
+    assert re.search(rf"serving\.yaml:[1-9][0-9]*: {re.escape(fault)}", result.stderr)
     assert result.stdout == ""
 
 
@@ -120,6 +120,13 @@ def test_every_difference_is_named_at_once(stack: Path) -> None:
     record(stack, gpu={"type": "H100", "count": 8}, settings={"max-num-seqs": "128"})
     faults = run("plan", "-s", "local", code=2).stderr
     assert [name in faults for name in ("gpu.type", "gpu.count", "settings.max-num-seqs")] == [True] * 3
+
+
+def test_what_was_not_compared_is_said_once(stack: Path) -> None:
+    text = run("plan", "-s", "local").stdout
+    (note,) = [line for line in text.splitlines() if "not compared with the service" in line]
+    assert "benchmarks/sweep/serving.yaml: not compared with the service: " in note
+    assert "the record says nothing of" in note
 
 
 def test_no_record_is_said(stack: Path) -> None:

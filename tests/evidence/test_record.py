@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from evidence.comparison import contradictions, differences
+from evidence.comparison import Comparison, contradictions, differences
 from evidence.files import read
-from evidence.record import NAMES, ServingRecord, beside, load
+from evidence.record import NAMES, ServingRecord, beside, line, load
 from stacks.faults import InputError
 from stacks.loader import load_platform
 from stacks.spec import NodePool, Service
@@ -46,6 +46,10 @@ def _local() -> tuple[Service, NodePool]:
     return platform.services["support-bot"], platform.node_pools["l40s"]
 
 
+def _silent(comparison: Comparison) -> set[str]:
+    return {*comparison.only_recorded, *comparison.not_recorded}
+
+
 def _with_args(service: Service, **args: str) -> Service:
     engine = service.engine.model_copy(update={"args": {name.replace("_", "-"): value for name, value in args.items()}})
     return service.model_copy(update={"engine": engine})
@@ -71,8 +75,8 @@ def test_what_a_small_record_leaves_out_is_compared_with_nothing(tmp_path: Path)
     record = _record(tmp_path, "kind: sandbox\nmodel: {name: support-8b}\nruntime: {name: vllm}\ngpu: {type: L40S}\n")
     comparison = differences(record, *_local())
     assert comparison.differences == ()
-    assert {"model.revision", "gpu.count", "settings.max-num-seqs", "host.driver"} <= set(comparison.not_compared)
-    assert {"model.name", "runtime.name", "gpu.type"}.isdisjoint(comparison.not_compared)
+    assert {"model.revision", "gpu.count", "settings.max-num-seqs", "host.driver"} <= _silent(comparison)
+    assert {"model.name", "runtime.name", "gpu.type"}.isdisjoint(_silent(comparison))
 
 
 def test_every_fault_at_once_with_its_line(tmp_path: Path) -> None:
@@ -103,16 +107,27 @@ def test_the_shipped_record_is_of_the_shipped_service() -> None:
     service, pool = _local()
     comparison = differences(load(SHIPPED), service, pool)
     assert comparison.differences == ()
-    assert {"runtime.image", "precision.weights", "max_context_tokens", "host.driver"} <= set(comparison.not_compared)
+    assert {"runtime.image", "precision.weights", "max_context_tokens", "host.driver"} <= _silent(comparison)
     assert {"model.name", "runtime.version", "gpu.type", "parallelism.tensor", "settings.max-num-seqs"}.isdisjoint(
-        comparison.not_compared
+        _silent(comparison)
     )
+    assert comparison.not_compared.startswith("the service has nothing to compare with precision.weights, ")
+    assert "; the record says nothing of runtime.image, gpu.interconnect" in comparison.not_compared
+
+
+def test_the_line_of_a_fact_or_of_what_it_is_in(tmp_path: Path) -> None:
+    path = tmp_path / "serving.yaml"
+    _record(tmp_path, WHOLE.replace("settings: {max-num-seqs: 64,", "settings: {\n  max-num-seqs: 64,"))
+    assert line(path, "model.served_as") == 3
+    assert line(path, "settings.max-num-seqs") == 13
+    assert line(path, "host.memory_gib") == 15
+    assert line(path, "gpu.nothing") == 14
 
 
 @pytest.mark.parametrize(
     ("change", "name", "recorded", "service"),
     [
-        (("served_as: support-8b", "served_as: support-70b"), "model.name", "support-70b", "support-8b"),
+        (("served_as: support-8b", "served_as: support-70b"), "model.served_as", "support-70b", "support-8b"),
         (('B, revision: "3f2c9e1", s', 'B, revision: "0000000", s'), "model.revision", "0000000", "3f2c9e1"),
         (("version: 0.33.0", "version: 0.32.1"), "runtime.version", "0.32.1", "0.33.0"),
         (("name: vllm", "name: sglang"), "runtime.name", "sglang", "vllm"),
@@ -164,7 +179,7 @@ def test_versions_are_compared_as_releases(tmp_path: Path, text: str, is_same: b
 def test_images_are_compared_by_digest(tmp_path: Path, image: str, is_compared: bool, is_same: bool) -> None:
     service, pool = _local()
     comparison = differences(_record(tmp_path, WHOLE.replace("vllm/vllm-openai@sha256:2222", image)), service, pool)
-    assert ("runtime.image" not in comparison.not_compared) == is_compared
+    assert ("runtime.image" not in _silent(comparison)) == is_compared
     assert (comparison.differences == ()) == is_same
 
 
@@ -179,7 +194,7 @@ def test_a_pool_of_unknown_types_is_not_compared_by_gpu() -> None:
     service, pool = _local()
     unknown = pool.model_copy(update={"instance_types": ["x9.large"], "gpus_per_node": 1})
     comparison = differences(load(SHIPPED), service, unknown)
-    assert "gpu.type" in comparison.not_compared
+    assert "gpu.type" in comparison.only_recorded
     assert [difference.name for difference in comparison.differences] == ["host.instance_type"]
 
 
