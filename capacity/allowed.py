@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from capacity.plan import Plan
 from capacity.replicas import decimal_text
 from stacks.spec import Spec
-from stacks.workload_class import Lengths
+from stacks.workload_class import WAYS, Lengths
 
 # Asked at the most, or at the least -> the service's own field of the same name.
 STRICTER_IF_LESS = ("ttft_p95_ms", "tpot_p95_ms")
@@ -117,6 +117,7 @@ _OPEN: dict[str, tuple[str, ...] | None] = {
     "observability": None,
 }
 _OPEN_OF_A_CLASS = ("burst_duration_s", "cancellations_pct")
+_OPEN_OF_A_WAY = ("average_pct",)
 _INSTEAD_OF_CONFIG = ("parameters_b", "weights_bits")
 _LENGTHS = ("input_tokens", "output_tokens", "context_tokens")
 
@@ -141,7 +142,8 @@ def _open_fields(plan: Plan) -> Iterator[tuple[str, str]]:
         yield from ((f"models.candidates[{index}]", name) for name in unsaid)
     for kind, load in plan.workload.profile.classes.items():
         place = f"profile.classes.{kind}"
-        yield from ((place, name) for name in _OPEN_OF_A_CLASS if getattr(load, name) is None)
+        of_its_way = [name for name in WAYS[load.way] if name in _OPEN_OF_A_WAY]
+        yield from ((place, name) for name in (*_OPEN_OF_A_CLASS, *of_its_way) if getattr(load, name) is None)
         for name in _LENGTHS:
             lengths: Lengths = getattr(load, name)
             yield from (

@@ -138,9 +138,9 @@ def token_cost(plan: Plan, usd_per_gpu_h: Fraction | None) -> TokenCost:
 def tokens_per_s(plan: Plan, name: Dimension) -> tuple[Fraction | None, Fraction | None]:
     """Tokens per second of all classes at the peak and on average; None where a class does not tell."""
     peaks = [offered.load.get(name) for offered in plan.most.offered.values()]
-    ratios = [_ratio(plan, kind) for kind in plan.most.offered]
+    shares = [_average(plan, kind) for kind in plan.most.offered]
     averages = [
-        None if peak is None or ratio is None else peak / ratio for peak, ratio in zip(peaks, ratios, strict=True)
+        None if peak is None or share is None else peak * share for peak, share in zip(peaks, shares, strict=True)
     ]
     return _sum(peaks), _sum(averages)
 
@@ -167,12 +167,15 @@ def _measured(plan: Plan) -> Fraction | None:
     return tokens / filled if tokens and filled else None
 
 
-def _ratio(plan: Plan, kind: str) -> Fraction | None:
-    said = plan.workload.profile.classes[kind].peak_to_average
-    if said is not None:
-        return Fraction(said)
+def _average(plan: Plan, kind: str) -> Fraction | None:
+    """Mean of a month as a share of the peak; None where the class does not tell."""
+    said = plan.workload.profile.classes[kind]
+    if said.average_pct is not None:
+        return Fraction(said.average_pct) / 100
     field = f"profile.classes.{kind}.{PEAK_TO_AVERAGE}"
-    return next((Fraction(one.most) for one in plan.assumptions if one.field == field), None)
+    assumed = (one.most for one in plan.assumptions if one.field == field)
+    ratio = said.peak_to_average or next(assumed, None)
+    return None if ratio is None else 1 / Fraction(ratio)
 
 
 def _sum(parts: Sequence[Fraction | None]) -> Fraction | None:

@@ -16,7 +16,7 @@ from cli.size_section import Section
 
 NOT_MEASURED = "what one replica puts out was not measured: result files show it, or per_replica.output_tokens_per_s"
 NO_PEAK = "a class says neither output_tokens.mean nor its rate"
-NO_AVERAGE = "a class says its peak alone, and no average"
+NO_AVERAGE = "a class says its peak alone: average_pct is the mean of a month"
 NO_PRICE = "the price of a node is unknown"
 
 
@@ -67,7 +67,7 @@ def _api(one: Comparison | None) -> Section:
     )
     lines = ["own: all planned replicas all month; the API: the average month's tokens, cached prefixes left out"]
     if one is None:
-        lines.append("unknown: it takes input and output lengths, and an average load")
+        lines.append("unknown: it takes mean input and output lengths, prefix_cache_hit_pct, and an average load")
     return Section("Against a managed API", columns, (cells,), tuple(lines))
 
 

@@ -89,7 +89,7 @@ def reserve_svg(plan: Plan) -> str:
 
 def money_svg(bought: Bought) -> str | None:
     """A month by way of paying, from the baselines alone to the peak's nodes always; None where no price is known."""
-    known = [(way, way.least.usd, way.most.usd) for way in bought.ways]
+    known = [(way, way.least.usd, way.most.usd) for way in reversed(bought.ways)]  # drawn upwards
     ways = [
         (way.term.replace("_", " "), least, most)
         for way, least, most in known

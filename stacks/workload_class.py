@@ -20,9 +20,9 @@ WAYS: dict[str, tuple[str, ...]] = {
     "registered_users": ("active_pct", "runs_per_user_hour", "retries_pct", "peak_to_average"),
     "active_users": ("runs_per_user_hour", "retries_pct", "peak_to_average"),
     "jobs_per_hour": ("retries_pct", "peak_to_average"),
-    "rps": (),
-    "in_flight": (),
-    "streams": ("tokens_per_s_per_stream",),
+    "rps": ("average_pct",),
+    "in_flight": ("average_pct",),
+    "streams": ("tokens_per_s_per_stream", "average_pct"),
 }
 FROM_PEOPLE = ("registered_users", "active_users", "jobs_per_hour")
 """Ways that count runs or jobs, and come to requests by the LLM calls of each."""
@@ -82,6 +82,9 @@ class WorkloadClass(Spec):
     llm_calls_per_run: AtLeastOne | None = None
     retries_pct: Annotated[Percent, Field(ge=0, le=1000)] | None = None
     peak_to_average: AtLeastOne | None = None
+    average_pct: Annotated[Percent, Field(gt=0, le=100)] | None = Field(
+        None, description="mean of a month in percent of the peak said here; it moves money alone"
+    )
     tokens_per_s_per_stream: Positive | None = None
     request_duration_s: Positive | None = Field(None, description="mean, from sent to the last token")
     input_tokens: Lengths = Lengths()

@@ -185,8 +185,15 @@ def test_tokens_as_measured_at_the_peak_and_on_average(stack: Path) -> None:
 def test_what_is_not_said_is_unknown_beside_an_api(stack: Path) -> None:
     text = run("--api-usd-per-million", "0.25", "1.25").stdout
     assert row(text[text.index("Against") :], "unknown  ") == ["unknown", "unknown", "unknown"]
-    assert "unknown: it takes input and output lengths, and an average load" in text
+    assert "unknown: it takes mean input and output lengths, prefix_cache_hit_pct, and an average load" in text
     assert data("--api-usd-per-million", "0.25", "1.25")["workloads"][0]["api"] is None
+
+
+def test_a_peak_and_the_mean_of_its_month(stack: Path) -> None:
+    edit(stack / "workloads.yaml", "exact_cache_hit_pct: 0 ", "average_pct: 25\n          exact_cache_hit_pct: 0 ")
+    tokens = data()["workloads"][0]["usd_per_million_output_tokens"]
+    assert tokens["at_peak"] == pytest.approx(7 * 2.24208 / (26.7 * 400 * 3600) * 10**6)
+    assert tokens["on_average"] == pytest.approx(4 * tokens["at_peak"])
 
 
 def test_requests_that_share_a_service_and_all_come_at_once(stack: Path) -> None:
