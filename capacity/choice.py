@@ -88,12 +88,12 @@ def _candidate(
     zones: int,
 ) -> Candidate:
     placement, price = place(replicas, kind, zones), usd_per_h.get(kind.instance_type)
-    usd = None if price is None else len(placement.nodes) * Fraction(price)
-    return Candidate(placement, usd, len(place(at_most, kind, zones).nodes))
+    usd = None if price is None else placement.nodes * Fraction(price)
+    return Candidate(placement, usd, place(at_most, kind, zones).nodes)
 
 
 def _rank(one: Candidate) -> tuple[Fraction, int, int]:
-    return one.usd_per_h or Fraction(0), one.placement.left_over_gpus, len(one.placement.nodes)
+    return one.usd_per_h or Fraction(0), one.placement.left_over_gpus, one.placement.nodes
 
 
 def _why(chosen: Candidate, candidates: Sequence[Candidate]) -> str:

@@ -8,7 +8,7 @@ the fewest nodes there can be.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stacks.quotas import Market, Quota, quota_of
@@ -37,10 +37,11 @@ class NodeKind:
 
 
 @dataclass(frozen=True)
-class Node:
-    """One node: the zone it is in (counted from 0), and how many replicas of which service are on it."""
+class Nodes:
+    """`count` nodes that are alike: their zone (counted from 0), how many replicas of which service are on each."""
 
     zone: int
+    count: int
     replicas: Mapping[str, int]
     free_gpus: int
 
@@ -52,32 +53,38 @@ class Placement:
     kind: NodeKind
     zones: int
     placed: tuple[Replicas, ...]
-    nodes: tuple[Node, ...] = field(repr=False)
+    groups: tuple[Nodes, ...] = field(repr=False)
+
+    @property
+    def nodes(self) -> int:
+        return sum(group.count for group in self.groups)
 
     @property
     def gpus(self) -> int:
         """GPUs of all nodes, used or not."""
-        return len(self.nodes) * self.kind.gpus
+        return self.nodes * self.kind.gpus
 
     @property
     def left_over_gpus(self) -> int:
         """GPUs that are paid for and hold no replica."""
-        return sum(node.free_gpus for node in self.nodes)
+        return sum(group.count * group.free_gpus for group in self.groups)
 
     @property
     def vcpus(self) -> int | None:
-        return None if self.kind.vcpus is None else len(self.nodes) * self.kind.vcpus
+        return None if self.kind.vcpus is None else self.nodes * self.kind.vcpus
 
     @property
     def nodes_by_zone(self) -> tuple[int, ...]:
-        found = Counter(node.zone for node in self.nodes)
+        found: Counter[int] = Counter()
+        for group in self.groups:
+            found[group.zone] += group.count
         return tuple(found[zone] for zone in range(self.zones))
 
     def by_zone(self, service: str) -> tuple[int, ...]:
         """Replicas of `service` in each zone."""
         found: Counter[int] = Counter()
-        for node in self.nodes:
-            found[node.zone] += node.replicas.get(service, 0)
+        for group in self.groups:
+            found[group.zone] += group.count * group.replicas.get(service, 0)
         return tuple(found[zone] for zone in range(self.zones))
 
     def after_a_zone(self, service: str) -> int:
@@ -87,8 +94,8 @@ class Placement:
 
     def after_a_node(self, service: str) -> int:
         """Replicas of `service` that still run when the node with most of them is lost."""
-        nodes = [node.replicas.get(service, 0) for node in self.nodes]
-        return sum(nodes) - max(nodes, default=0)
+        counts = [(group.count, group.replicas.get(service, 0)) for group in self.groups]
+        return sum(count * each for count, each in counts) - max((each for _, each in counts), default=0)
 
 
 @dataclass(frozen=True)
@@ -134,22 +141,30 @@ def place(replicas: Sequence[Replicas], kind: NodeKind, zones: int = 1) -> Place
         for zone, count in enumerate(even(one.count, zones, first)):
             by_zone[zone].append(Replicas(one.service, count, one.gpus_each))
         first = (first + one.count) % zones
-    nodes = [node for zone, inside in enumerate(by_zone) for node in _packed(zone, inside, kind.gpus)]
-    return Placement(kind, zones, tuple(replicas), tuple(nodes))
+    groups = [group for zone, inside in enumerate(by_zone) for group in _packed(zone, inside, kind.gpus)]
+    return Placement(kind, zones, tuple(replicas), tuple(groups))
 
 
-def _packed(zone: int, replicas: Iterable[Replicas], gpus: int) -> Iterable[Node]:
+def _packed(zone: int, replicas: Iterable[Replicas], gpus: int) -> Iterator[Nodes]:
+    """Node after node, largest replicas first; reckoned by groups, so that any number of replicas takes no longer."""
     content: Counter[str] = Counter()
     free = gpus
     for one in sorted(replicas, key=lambda one: -one.gpus_each):
-        for _ in range(one.count):
-            if free < one.gpus_each:
-                yield Node(zone, dict(content), free)
-                content, free = Counter(), gpus
-            content[one.service] += 1
-            free -= one.gpus_each
+        here = min(one.count, free // one.gpus_each)
+        if here:
+            content[one.service] += here
+            free -= here * one.gpus_each
+        if here == one.count:
+            continue
+        if content:
+            yield Nodes(zone, 1, dict(content), free)
+        each = gpus // one.gpus_each
+        full, rest = divmod(one.count - here, each)
+        if full:
+            yield Nodes(zone, full, {one.service: each}, gpus - each * one.gpus_each)
+        content, free = Counter({one.service: rest} if rest else {}), gpus - rest * one.gpus_each
     if content:
-        yield Node(zone, dict(content), free)
+        yield Nodes(zone, 1, dict(content), free)
 
 
 def quota_needs(placements: Iterable[Placement], market: Market = "on_demand") -> tuple[QuotaNeed, ...]:

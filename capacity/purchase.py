@@ -95,7 +95,7 @@ class Purchase:
         """What the pool cannot have, None if it can have all of it."""
         if self.bought is None:
             return f"pool {self.pool}: none of its instance types holds them: {self.choice.why}"
-        needed = len(self.bought.with_surge.nodes)
+        needed = self.bought.with_surge.nodes
         if needed <= self.max_nodes:
             return None
         return f"pool {self.pool}: {needed} nodes are needed, rollouts included; its max_nodes is {self.max_nodes}"
@@ -146,7 +146,7 @@ def _ways(base: Placement, peak: Placement, prices: PriceTable) -> tuple[Way, ..
     """On demand first, then every commitment whose price is known."""
     kind = peak.kind.instance_type
     terms = [term for term in TERMS if term == "on_demand" or prices.price(kind, term)]
-    return tuple(_way(term, prices, kind, min(len(base.nodes), len(peak.nodes)), len(peak.nodes)) for term in terms)
+    return tuple(_way(term, prices, kind, min(base.nodes, peak.nodes), peak.nodes) for term in terms)
 
 
 def _way(term: Term, prices: PriceTable, kind: str, base: int, peak: int) -> Way:
@@ -165,5 +165,5 @@ def _subnet(held: Sequence[Held], kind: NodeKind, zones: int, daemonset_pods: in
     # Any zone may get the odd replica of every service.
     counts = [one.replicas(-(-(one.peak + one.surge) // zones)) for one in held]
     fullest = place(counts, kind)
-    pods = max((sum(node.replicas.values()) for node in fullest.nodes), default=0)
-    return subnet(len(fullest.nodes), pods + daemonset_pods, known.enis, known.ipv4_per_eni)
+    pods = max((sum(group.replicas.values()) for group in fullest.groups), default=0)
+    return subnet(fullest.nodes, pods + daemonset_pods, known.enis, known.ipv4_per_eni)

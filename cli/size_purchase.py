@@ -31,8 +31,8 @@ def headline(purchase: Purchase, at_least: Purchase) -> str:
     if bought is None or least is None:
         return "nothing it has holds the replicas"
     kind = bought.peak.kind
-    nodes = span(len(least.peak.nodes), len(bought.peak.nodes))
-    rollouts = span(len(least.with_surge.nodes), len(bought.with_surge.nodes))
+    nodes = span(least.peak.nodes, bought.peak.nodes)
+    rollouts = span(least.with_surge.nodes, bought.with_surge.nodes)
     of_what = f"{kind.instance_type} ({kind.gpus} GPU{'s' if kind.gpus > 1 else ''} each)"
     return f"{nodes} nodes of {of_what} at the peak, {rollouts} while all roll out; {_month(bought, least)}"
 
@@ -63,7 +63,7 @@ def purchase_sections(purchase: Purchase) -> Iterator[Section]:
 def _placement_row(name: str, placement: Placement) -> tuple[str, ...]:
     zones = ", ".join(map(str, placement.nodes_by_zone)) if placement.zones > 1 else "not said"
     vcpus = UNKNOWN if placement.vcpus is None else str(placement.vcpus)
-    return name, str(len(placement.nodes)), zones, str(placement.gpus), str(placement.left_over_gpus), vcpus
+    return name, str(placement.nodes), zones, str(placement.gpus), str(placement.left_over_gpus), vcpus
 
 
 def _node_lines(purchase: Purchase, bought: Bought) -> Iterator[str]:
@@ -197,12 +197,12 @@ def at_least_data(purchase: Purchase) -> dict[str, Any] | None:
     bought = purchase.bought
     if bought is None:
         return None
-    return {"nodes_at_peak": len(bought.peak.nodes), "usd_per_month_most": number(bought.ways[0].most.usd)}
+    return {"nodes_at_peak": bought.peak.nodes, "usd_per_month_most": number(bought.ways[0].most.usd)}
 
 
 def _placement_data(placement: Placement) -> dict[str, Any]:
     return {
-        "nodes": len(placement.nodes),
+        "nodes": placement.nodes,
         "nodes_by_zone": list(placement.nodes_by_zone),
         "gpus": placement.gpus,
         "left_over_gpus": placement.left_over_gpus,

@@ -65,15 +65,22 @@ def test_a_reserve_reckons_to_lose_what_the_fullest_zone_holds(count: int, zones
 
 def test_replicas_of_several_gpus_share_nodes() -> None:
     placed = place([Replicas("small", 3, 1), Replicas("large", 3, 4)], EIGHT)
-    assert (len(placed.nodes), placed.gpus, placed.left_over_gpus, placed.vcpus) == (2, 16, 1, 384)
-    assert [dict(node.replicas) for node in placed.nodes] == [{"large": 2}, {"large": 1, "small": 3}]
+    assert (placed.nodes, placed.gpus, placed.left_over_gpus, placed.vcpus) == (2, 16, 1, 384)
+    assert [dict(group.replicas) for group in placed.groups] == [{"large": 2}, {"large": 1, "small": 3}]
     assert placed.after_a_node("large") == 1
     assert placed.after_a_node("small") == 0
 
 
+def test_any_number_of_replicas_is_reckoned_and_not_counted_up_to() -> None:
+    placed = place([Replicas("small", 10**12 + 1, 1), Replicas("large", 10**12, 4)], EIGHT, 3)
+    assert sum(placed.by_zone("small")) == 10**12 + 1
+    assert placed.gpus - placed.left_over_gpus == 5 * 10**12 + 1
+    assert len(placed.groups) <= 3 * 6  # of a zone: for each service what is begun, what is full, what is left
+
+
 def test_zones_do_not_share_nodes() -> None:
     placed = place([Replicas("bot", 3, 1)], FOUR, 3)
-    assert (len(placed.nodes), placed.left_over_gpus) == (3, 9)
+    assert (placed.nodes, placed.left_over_gpus) == (3, 9)
 
 
 def test_the_odd_replicas_of_two_services_are_in_different_zones() -> None:
@@ -103,7 +110,7 @@ def test_everything_is_placed_on_as_few_nodes_as_there_can_be(services: list[Rep
         assert sum(counts) == one.count
         assert max(counts) - min(counts) <= 1
     assert placed.gpus - placed.left_over_gpus == sum(one.gpus for one in services)
-    assert all(0 <= node.free_gpus < EIGHT.gpus for node in placed.nodes)
+    assert all(0 <= group.free_gpus < EIGHT.gpus for group in placed.groups)
     for zone, nodes in enumerate(placed.nodes_by_zone):
         inside = sum(placed.by_zone(one.service)[zone] * one.gpus_each for one in services)
         assert nodes == math.ceil(Fraction(inside, EIGHT.gpus))
@@ -114,7 +121,7 @@ def test_what_remains_after_a_loss_is_what_the_worst_loss_leaves(services: list[
     placed = place(services, EIGHT, zones)
     for one in services:
         zone_losses = placed.by_zone(one.service)
-        node_losses = [node.replicas.get(one.service, 0) for node in placed.nodes]
+        node_losses = [group.replicas.get(one.service, 0) for group in placed.groups]
         assert all(one.count - lost >= placed.after_a_zone(one.service) for lost in zone_losses)
         assert all(one.count - lost >= placed.after_a_node(one.service) for lost in node_losses)
 
@@ -124,7 +131,7 @@ def test_one_more_replica_never_needs_fewer_nodes(services: list[Replicas], zone
     # The last service: the zones of the others stay where they are.
     *rest, last = services
     more = Replicas(last.service, last.count + 1, last.gpus_each)
-    assert len(place([*rest, more], EIGHT, zones).nodes) >= len(place(services, EIGHT, zones).nodes)
+    assert place([*rest, more], EIGHT, zones).nodes >= place(services, EIGHT, zones).nodes
 
 
 def test_quotas_add_up_by_code_not_by_family() -> None:
