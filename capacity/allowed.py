@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from capacity.plan import Plan
 from capacity.replicas import decimal_text
 from stacks.spec import Spec
-from stacks.workload_class import WAYS, Lengths
+from stacks.workload_class import WAYS, Lengths, WorkloadClass
 
 # Asked at the most, or at the least -> the service's own field of the same name.
 STRICTER_IF_LESS = ("ttft_p95_ms", "tpot_p95_ms")
@@ -101,10 +101,21 @@ def remarks(plan: Plan) -> Iterator[str]:
                 f"bursts of class {kind} last {decimal_text(load.burst_duration_s)} s, less than a replica's start "
                 f"({cold_s} s): only what already runs meets them"
             )
+        elif _goes_on(plan, load):
+            yield (
+                f"what comes while a replica of class {kind} starts is reckoned for all of its {cold_s} s: "
+                "burst_duration_s says if a rise ends sooner, and lowers the reserve of the cold start"
+            )
     if plan.workload.observability.records_sensitive_content:
         yield "prompts or outputs are recorded by default; sizing needs none of it, lengths and times are enough"
     if len(plan.workload.profile.classes) > 1:
         yield "the peaks of all classes are taken to coincide"
+
+
+def _goes_on(plan: Plan, load: WorkloadClass) -> bool:
+    """Whether the cold start's reserve takes the largest rise to go on, since nobody said how long it lasts."""
+    rises = load.largest_minute_jump_pct is None or load.largest_minute_jump_pct > 0
+    return load.burst_duration_s is None and rises and plan.workload.reliability.survive is not None
 
 
 # Sections in which whatever is not said is open; of the others, the fields.
@@ -143,7 +154,8 @@ def _open_fields(plan: Plan) -> Iterator[tuple[str, str]]:
     for kind, load in plan.workload.profile.classes.items():
         place = f"profile.classes.{kind}"
         of_its_way = [name for name in WAYS[load.way] if name in _OPEN_OF_A_WAY]
-        yield from ((place, name) for name in (*_OPEN_OF_A_CLASS, *of_its_way) if getattr(load, name) is None)
+        unsaid = [name for name in (*_OPEN_OF_A_CLASS, *of_its_way) if getattr(load, name) is None]
+        yield from ((place, name) for name in unsaid if name != "burst_duration_s" or not _goes_on(plan, load))
         for name in _LENGTHS:
             lengths: Lengths = getattr(load, name)
             yield from (

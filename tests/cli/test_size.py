@@ -105,7 +105,10 @@ class TestNumbers:
         load = {"in_flight": 280, "largest_minute_jump_pct": 10}
         reserve = {"survive": "none"}
         write_request(stack, load, reliability=reserve)
-        assert planned()["most"]["replicas"] == 11  # 7 x 1.5 = 10.5
+        plan = planned()
+        assert plan["most"]["replicas"] == 11  # 7 x 1.5 = 10.5
+        assert "burst_duration_s says if a rise ends sooner" in plan["remarks"][0]
+        assert "burst_duration_s" not in plan["open_questions"]["profile.classes.chat"], "it moves the number"
         write_request(stack, load | {"burst_duration_s": 60}, reliability=reserve)
         plan = planned()
         assert plan["most"]["replicas"] == 8
