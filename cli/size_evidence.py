@@ -106,7 +106,7 @@ def _record(
 def _differ(path: Path, different: tuple[Difference, ...], found: Measured) -> None:
     for one in different:
         expected = f"{one.other}, as {one.where} has it"
-        fix = "Measure the configuration that is to be sized, or size the one that was measured."
+        fix = "Measure the configuration that is to be sized, size the one that was measured, or correct the record."
         found.faults.append(Fault(shown(path), line(path, one.name), one.name, one.recorded, expected, fix))
 
 

@@ -21,6 +21,7 @@ from cli.bench_picture import picture
 from cli.size_chapters import chapters
 from cli.size_purchase import dollars
 from cli.size_run import Report
+from stacks.reading import shown
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
@@ -39,7 +40,7 @@ def html(report: Report) -> str:
     charts |= {f"pool {one.pool}": svg for one in report.bill.pools if one.bought and (svg := money_svg(one.bought))}
     curves = [
         {
-            "name": reading.sweep.name,
+            "name": shown(Path(reading.sweep.name)),
             "svg": Markup(bench_chart.svg([picture(reading)])),  # noqa: S704 - our own SVG
             "conclusions": list(bench_text.conclusions(reading)),
         }

@@ -41,7 +41,8 @@ def _month(bought: Bought, least: Bought) -> str:
     low, high = least.ways[0].least.usd, bought.ways[0].most.usd
     if low is None or high is None:
         return "$ a month unknown"
-    return f"${dollars(low)} to ${dollars(high)} a month on demand"
+    month = dollars(high) if low == high else f"{dollars(low)} to ${dollars(high)}"
+    return f"${month} a month on demand"
 
 
 def purchase_sections(purchase: Purchase) -> Iterator[Section]:

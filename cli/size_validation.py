@@ -65,13 +65,14 @@ def _linearity(found: Validation) -> Section:
 def _meaning(found: Validation) -> Iterator[str]:
     """What it says if 2N do not carry twice as much."""
     one = found.linearity
+    then = "the same" if one.if_short == one.planned else f"{one.if_short} replicas instead of {one.planned}"
     yield (
         "through production's own balancer: 2N end twice as many requests a second, at the percentiles that N have, to "
         "within the spread of the repeats"
     )
     yield (
         "less: routing, cached prefixes or the network take a part of each replica; at "
-        f"{shown(100 * SHORT)} % of twice as much the plan is {one.if_short} replicas instead of {one.planned}"
+        f"{shown(100 * SHORT)} % of twice as much the plan is {then}"
     )
     yield "more: N were not loaded evenly, or were still starting; run them again before 2N are believed"
     if 2 * one.replicas > one.planned:
