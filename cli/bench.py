@@ -43,7 +43,7 @@ def objective_options(command: F) -> F:
         click.option(
             "--attainment-pct",
             type=Amount(),
-            help="Of all requests sent, the share that keeps every limit at once.  [default: 99]",
+            help="Of all requests sent, the share that keeps every limit at once; 95: no more than p95.  [default: 99]",
         ),
         optional_stack_option,
         click.option("--service", metavar="NAME", help="Take the objective from this service's slo."),

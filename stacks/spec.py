@@ -111,7 +111,8 @@ class Model(Spec):
 class Engine(Spec):
     """The serving engine. `args` are further flags of the engine as `name: value`; those Warmline sets are refused.
 
-    An empty text is a bare switch (`enable-prefix-caching: ""`).
+    An empty text is a bare switch (`enable-prefix-caching: ""`). Flags and metrics are those of vLLM 0.33: an older
+    engine may not know one of them, and does not start then.
     """
 
     kind: Literal["vllm"]
@@ -122,7 +123,10 @@ class Engine(Spec):
 
 
 class Slo(Spec):
-    """What the service promises: p95 time to first token, p95 time per output token, and the share that keeps both."""
+    """What the service promises: p95 time to first token, p95 time per output token, and the share that keeps both.
+
+    Of all requests, `attainment_pct` keep both limits at once. 95 promises no more than the two p95; 99 is stricter.
+    """
 
     ttft_p95_ms: Positive
     tpot_p95_ms: Positive

@@ -96,7 +96,9 @@ class WorkloadClass(Spec):
     largest_minute_jump_pct: Annotated[Percent, Field(ge=0, le=10_000)] | None = Field(
         None, description="largest rise from one minute to the next, in percent of the peak"
     )
-    burst_duration_s: Annotated[Number, Field(gt=0, le=31 * 86400)] | None = None
+    burst_duration_s: Annotated[Number, Field(gt=0, le=31 * 86400)] | None = Field(
+        None, description="how long such a rise goes on; none: until another replica is Ready"
+    )
     cancellations_pct: Share | None = None
     per_replica: PerReplica | None = None
 

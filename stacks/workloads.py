@@ -94,9 +94,13 @@ class RequestedSlo(Spec):
     ttft_p95_ms: Positive | None = Field(None, description="time to first token")
     itl_p95_ms: Positive | None = Field(None, description="gap between tokens")
     tpot_p95_ms: Positive | None = Field(None, description="time per output token of a request")
-    attainment_pct: Annotated[Percent, Field(ge=1, le=100)] | None = Field(None, description="share that keeps all")
-    e2e_p95_s: Positive | None = Field(None, description="a whole LLM call")
-    run_p95_s: Positive | None = Field(None, description="a whole agent run or job")
+    attainment_pct: Annotated[Percent, Field(ge=1, le=100)] | None = Field(
+        None, description="share of requests that keeps all at once; 95: no more than p95"
+    )
+    e2e_p95_s: Positive | None = Field(None, description="a whole LLM call; its mean is held against it")
+    run_p95_s: Positive | None = Field(
+        None, description="a whole agent run or job; its LLM calls at their mean are held against it"
+    )
     queue_p95_ms: Positive | None = Field(None, description="waiting before execution")
     errors_pct: Share | None = Field(None, description="errors and timeouts that are tolerable")
     overload: Literal["reject", "queue", "degrade", "overflow"] | None = Field(None, description="what excess meets")
