@@ -3,7 +3,7 @@
 threshold         the operating target, or less where something else fills a replica first: KEDA counts in flight alone
 max_num_seqs      the knee: the operating target is 75 % of it; no more than the GPUs' memory holds at p95
 in-flight limit   max_num_seqs, and who may wait behind them without missing the first token's limit
-queued tokens     that limit x the prefill tokens a replica computes in a second
+queued tokens     that limit x the prefill tokens a replica computes in a second, where a request says them
 gateway's cap     what all replicas at the ceiling hold
 zones             as many as the plan spreads over, where the loss of one is to be survived
 min, max          what runs at the usual peak and at the projected one, with the reserve
@@ -148,14 +148,18 @@ def _duration_s(plans: Sequence[Plan]) -> Fraction | None:
 
 
 def _prefill(plans: Sequence[Plan]) -> Fraction | None:
-    """The least that one replica computes, where it was measured for any class."""
+    """The least that one replica computes, where it is said of any class.
+
+    Not what result files show at the target: so much arrived there, and a replica that waits for nothing computes more.
+    As a bound it would refuse prompts of the very load that the replica is to carry.
+    """
     known = [
-        one.load["prefill_tokens_per_s"]
+        Fraction(load.per_replica.prefill_tokens_per_s)
         for plan in plans
-        for one in plan.carries.values()
-        if "prefill_tokens_per_s" in one.load
+        for load in plan.workload.profile.classes.values()
+        if load.per_replica and load.per_replica.prefill_tokens_per_s is not None
     ]
-    return min(known) if known else None
+    return min(known, default=None)
 
 
 def _replicas(plans: Sequence[Plan], pool: NodePool, target: Fraction) -> Iterator[Setting]:

@@ -130,7 +130,7 @@ def _carries(kind: str, work: WorkloadClass, evidence: _Evidence, request: Reque
             f"{kind}: the number that is typed is not supported"
         )
     if not known:
-        return _worth(word, evidence.record)
+        return _worth(word, next((one.record for one in ours if one.record), evidence.record))
     # Of several measurements of one configuration the least: what holds on a bad day.
     record, capacity = min(known, key=lambda pair: pair[1].target.in_flight or pair[1].target.rps or Fraction(0))
     loads = _loads(capacity.target)

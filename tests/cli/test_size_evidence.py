@@ -94,6 +94,10 @@ def test_no_load_that_keeps_the_slo_leaves_the_typed_number_unsupported(stack: P
     write_request(stack, LOAD, slo={"ttft_p95_ms": 1}, **NO_RESERVE)
     plan = planned(code=1)
     assert any("shows no load at which one replica keeps the SLO for class chat" in text for text in plan["findings"])
+    sequences = next(one for one in plan["settings"] if one["name"] == "sequences at once")
+    assert (sequences["value"], sequences["why"].split(":")[0]) == (64, "as measured"), (
+        "its record still says the batch"
+    )
     assert plan["one_replica"]["chat"]["in_flight"] == 40
 
 
@@ -114,6 +118,12 @@ def test_evidence_of_another_configuration_is_refused_by_name(stack: Path, chang
     result = run("plan", "-s", "local", code=2)
     assert re.search(rf"serving\.yaml:[1-9][0-9]*: {re.escape(fault)}", result.stderr)
     assert result.stdout == ""
+
+
+def test_prompt_tokens_that_arrived_bound_nothing(stack: Path) -> None:
+    plan = planned()
+    assert "prefill_tokens_per_s" in plan["one_replica"]["chat"]
+    assert "prompt tokens that wait" not in {one["name"] for one in plan["settings"]}
 
 
 def test_every_difference_is_named_at_once(stack: Path) -> None:
