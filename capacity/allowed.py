@@ -16,6 +16,9 @@ from stacks.workload_class import WAYS, Lengths, WorkloadClass
 STRICTER_IF_LESS = ("ttft_p95_ms", "tpot_p95_ms")
 STRICTER_IF_MORE = ("attainment_pct",)
 
+NOT_PROMISED = ("itl_p95_ms", "e2e_p95_s")
+"""Asked of a service that has no such field: what is typed was measured for none of it."""
+
 
 def findings(plans: Sequence[Plan]) -> tuple[str, ...]:
     """Everything that needs a person, in the order of the plans, then what they ask of ceilings together."""
@@ -106,6 +109,10 @@ def remarks(plan: Plan) -> Iterator[str]:
                 f"what comes while a replica of class {kind} starts is reckoned for all of its {cold_s} s: "
                 "burst_duration_s says if a rise ends sooner, and lowers the reserve of the cold start"
             )
+    if not all(one.at_slo for one in plan.carries.values()):
+        for name in NOT_PROMISED:
+            if (wanted := getattr(plan.workload.slo, name)) is not None:
+                yield f"slo.{name} ({decimal_text(wanted)}) is held against nothing: no result files were judged by it"
     if plan.workload.observability.records_sensitive_content:
         yield "prompts or outputs are recorded by default; sizing needs none of it, lengths and times are enough"
     if len(plan.workload.profile.classes) > 1:

@@ -171,13 +171,11 @@ def _end(
     filled = {kind: _filling(loads[kind], carries[kind]) for kind in classes}
     needs: dict[Dimension, Fraction] = {}
     for name in DIMENSIONS:
-        # A class that was not measured in a dimension takes nothing there: the sum is then what is needed at least.
-        parts = [replicas[name] for replicas in filled.values() if name in replicas]
-        if parts:
-            needs[name] = sum(parts, Fraction(0))
+        if any(name in replicas for replicas in filled.values()):
+            needs[name] = sum((_share_of(replicas, name) for replicas in filled.values()), Fraction(0))
     binds = max(needs, key=lambda name: needs[name])
     growth = sum(
-        (_growth(load, filled[kind].get(binds), request.service) for kind, load in classes.items()), Fraction(0)
+        (_growth(load, _share_of(filled[kind], binds), request.service) for kind, load in classes.items()), Fraction(0)
     )
     return End(loads, needs, binds, growth, said, reserve(needs[binds], growth, said, request.service, request.pool))
 
@@ -189,12 +187,23 @@ def _filling(load: Offered, carries: Carries) -> dict[Dimension, Fraction]:
     }
 
 
-def _growth(load: WorkloadClass, filled: Fraction | None, service: Service) -> Fraction:
-    """Replicas of load that may come while a replica starts: the largest jump each minute, while the burst lasts."""
+def _share_of(filled: Mapping[Dimension, Fraction], name: Dimension) -> Fraction:
+    """Replicas of one class in a dimension; where it is not known there, the most it is known to fill: no less of a
+    replica is left for the others.
+    """
+    return filled[name] if name in filled else max(filled.values())
+
+
+def _growth(load: WorkloadClass, filled: Fraction, service: Service) -> Fraction:
+    """Replicas of load that may come while a replica starts: the largest jump each minute, while the burst lasts.
+
+    One jump comes in any case: it need not take its whole minute.
+    """
     lasts_s = Fraction(service.cold_start.total_s)
     if load.burst_duration_s is not None:
         lasts_s = min(lasts_s, Fraction(load.burst_duration_s))
-    return (filled or 0) * Fraction(load.largest_minute_jump_pct or 0) / 100 * lasts_s / SECONDS_A_MINUTE
+    minutes = max(lasts_s / SECONDS_A_MINUTE, Fraction(1))
+    return filled * Fraction(load.largest_minute_jump_pct or 0) / 100 * minutes
 
 
 def reserve(load: Fraction, growth: Fraction, said: Reliability, service: Service, pool: NodePool) -> Reserve:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from capacity.objective import Objective, of_slo
-from capacity.offered import Dimension
+from capacity.objective import Limit, Objective
+from capacity.offered import DIMENSIONS, Dimension
 from capacity.operating import OperatingPoint, Reading
 from capacity.operating import read as judge
 from capacity.plan import KINDS, Carries, typed
+from capacity.promise import attainment_pct, limits
 from capacity.request import Request
 from evidence import files
 from evidence.comparison import Difference, contradictions, differences
@@ -51,22 +53,24 @@ class _Evidence:
     record: ServingRecord | None
 
 
-def measured(request: Request, folder: Path) -> Measured:
+def measured(request: Request, beside: Sequence[Request], folder: Path) -> Measured:
     """Read the evidence of every class of `request`; the stack's `folder` is what its names are relative to.
 
-    Evidence of another configuration than the service's is a fault, each difference by name.
+    It is judged by the strictest that it and the requests `beside` it, to the same service, ask for: they share its
+    replicas. Evidence of another configuration than the service's is a fault, each difference by name.
     """
     found = Measured()
+    asked = _objective([request, *beside])
     read: dict[str, _Evidence] = {}
     for kind, work in request.workload.profile.classes.items():
         name = work.per_replica.evidence if work.per_replica else request.service.capacity.evidence
         if name not in read:
-            read[name] = _read(folder / name, name, request, found)
+            read[name] = _read(folder / name, name, request, asked, found)
         found.carries[kind] = _carries(kind, work, read[name], request, found)
     return found
 
 
-def _read(place: Path, name: str, request: Request, found: Measured) -> _Evidence:
+def _read(place: Path, name: str, request: Request, asked: Objective, found: Measured) -> _Evidence:
     evidence = files.read([place])
     found.findings += [f"{request.name}: evidence {one.file} is refused: {one.reason}" for one in evidence.refused]
     records: dict[Path, ServingRecord | None] = {}
@@ -76,7 +80,7 @@ def _read(place: Path, name: str, request: Request, found: Measured) -> _Evidenc
         record = _record(path, records, request, found) if path else None
         if path and record:
             _differ(path, contradictions(record, [sweep]), found)
-        reading = judge(sweep, _objective(request))
+        reading = judge(sweep, asked)
         found.findings += [f"{request.name}: evidence {sweep.name}: {text}" for text in reading.refused]
         found.readings.append(reading)
         sweeps.append(_Sweep(reading, record))
@@ -110,12 +114,13 @@ def _differ(path: Path, different: tuple[Difference, ...], found: Measured) -> N
         found.faults.append(Fault(shown(path), line(path, one.name), one.name, one.recorded, expected, fix))
 
 
-def _objective(request: Request) -> Objective:
-    """The service's, with what the request wants otherwise."""
-    asked, slo = request.workload.slo, request.service.slo
-    names = ("ttft_p95_ms", "tpot_p95_ms", "attainment_pct")
-    said = {name: value for name in names if (value := getattr(asked, name)) is not None}
-    return of_slo(slo.model_copy(update=said))
+def _objective(requests: Sequence[Request]) -> Objective:
+    """What the requests want together, and the service promises where they say nothing.
+
+    How long an engine's queue is, no load generator sees: `queue_p95_ms` bounds the queue instead.
+    """
+    seen = [Limit(name, limit_s) for name, limit_s in limits(requests).items() if name != "queue"]
+    return Objective(tuple(seen), attainment_pct(requests))
 
 
 def _carries(kind: str, work: WorkloadClass, evidence: _Evidence, request: Request, found: Measured) -> Carries:
@@ -127,16 +132,27 @@ def _carries(kind: str, work: WorkloadClass, evidence: _Evidence, request: Reque
     if evidence.sweeps and not known:
         found.findings.append(
             f"{request.name}: evidence {evidence.name} shows no load at which one replica keeps the SLO for class "
-            f"{kind}: the number that is typed is not supported"
+            f"{kind}{_unseen(evidence)}: the number that is typed is not supported"
         )
     if not known:
         return _worth(word, next((one.record for one in ours if one.record), evidence.record))
     # Of several measurements of one configuration the least: what holds on a bad day.
     record, capacity = min(known, key=lambda pair: pair[1].target.in_flight or pair[1].target.rps or Fraction(0))
-    loads = _loads(capacity.target)
+    each = [_loads(one.target) for _, one in known]
+    loads = {
+        name: min(one[name] for one in each if name in one) for name in DIMENSIONS if any(name in one for one in each)
+    }
     if "in_flight" not in loads:
         loads = word.load | loads
     return _worth(replace(word, load=loads, evidence=evidence.name, why=capacity.why, at_slo=True), record)
+
+
+def _unseen(evidence: _Evidence) -> str:
+    """Limits that no point of it can be held against, as a clause."""
+    readings = [one.reading for one in evidence.sweeps]
+    asked = [limit.latency for reading in readings[:1] if reading.objective for limit in reading.objective.limits]
+    unseen = [name for name in asked if not any(run.point.latency(name) for one in readings for run in one.runs)]
+    return f", and no {' or '.join(unseen)} at all" if unseen else ""
 
 
 def _worth(carries: Carries, record: ServingRecord | None) -> Carries:

@@ -58,7 +58,7 @@ def reckoned(requests: Requests, names: tuple[str, ...] = (), terms: Terms | Non
     ]
     faults = [requests.fault(one.path, one.got, one.expected, one.fix) for request in sized for one in misfits(request)]
     memories = [_memory(requests, request, faults) for request in sized]
-    evidence = [measured(request, requests.folder) for request in sized]
+    evidence = [measured(request, _beside(requests, request), requests.folder) for request in sized]
     faults += [fault for one in evidence for fault in one.faults]
     if faults:
         raise InputError(faults)
@@ -78,6 +78,12 @@ def reckoned(requests: Requests, names: tuple[str, ...] = (), terms: Terms | Non
         for one, request, its in zip(plans, sized, evidence, strict=True)
     }
     return Report(requests.stack, plans, found, everything, notes, change, tuple(readings.values()), tries, costs)
+
+
+def _beside(requests: Requests, request: Request) -> list[Request]:
+    """The other requests to its service, planned or not."""
+    others = (made_to(requests.platform, *pair) for pair in requests.workloads.items() if pair[0] != request.name)
+    return [other for other in others if other.workload.service == request.workload.service]
 
 
 def _memory(requests: Requests, request: Request, faults: list[Fault]) -> tuple[Memory, ...]:

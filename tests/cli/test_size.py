@@ -113,6 +113,8 @@ class TestNumbers:
         plan = planned()
         assert plan["most"]["replicas"] == 8
         assert "bursts of class chat last 60 s, less than a replica's start (300 s)" in plan["remarks"][0]
+        write_request(stack, load | {"burst_duration_s": 5}, reliability=reserve)
+        assert planned()["most"]["replicas"] == 8  # it may come within those five seconds
 
 
 class TestClasses:
@@ -123,6 +125,15 @@ class TestClasses:
         assert plan["most"]["replicas_of_load"] == {"in_flight": 4}  # 80/40 + 20/10
         assert plan["one_replica"]["summaries"]["in_flight"] == 10
         assert plan["remarks"] == ["the peaks of all classes are taken to coincide"]
+
+    def test_a_class_not_measured_in_what_binds_leaves_no_less_of_a_replica_taken(self, stack: Path) -> None:
+        """Tokens of `chat` fill 16 replicas; `jobs`, of which only those in flight are known, fill 10 more."""
+        own = {"in_flight": 40, "output_tokens_per_s": 2500, **EVIDENCE}
+        chat = {"streams": 80, "tokens_per_s_per_stream": 500, "per_replica": own}
+        write_classes(stack, {"chat": KNOWN | chat, "jobs": KNOWN | {"in_flight": 400}}, **NO_RESERVE)
+        plan = planned(code=1)
+        assert plan["most"]["replicas_of_load"] == {"in_flight": 12, "output_tokens_per_s": 26}
+        assert plan["most"]["replicas"] == 26
 
     def test_the_plan_is_worth_its_weakest_number(self, stack: Path) -> None:
         (stack / "benchmarks" / "serving.yaml").unlink()
@@ -219,6 +230,10 @@ class TestFindings:
         write_request(stack, load, **(NO_RESERVE | sections))
         (found,) = planned(code=1)["findings"]
         assert finding in found
+
+    def test_a_limit_that_a_typed_number_was_not_measured_for_is_said(self, stack: Path) -> None:
+        write_request(stack, {"rps": 10, "request_duration_s": 4}, slo={"e2e_p95_s": 5}, **NO_RESERVE)
+        assert planned()["remarks"] == ["slo.e2e_p95_s (5) is held against nothing: no result files were judged by it"]
 
 
 class TestBadInput:

@@ -90,6 +90,39 @@ def test_the_requests_own_slo_judges_it(stack: Path) -> None:
     assert plan["most"]["replicas"] > 4
 
 
+def test_what_only_the_request_asks_judges_it_too(stack: Path) -> None:
+    """Of the answers at 31.4 requests/s 99.9 % take at most 0.8 s, at 61.8 between 95 and 99 %, at 92.2 hardly any."""
+    asked = {"attainment_pct": 95}
+    load = LOAD | {"request_duration_s": 0.6}
+    write_request(stack, load, slo=asked, **NO_RESERVE)
+    assert round(planned()["one_replica"]["chat"]["rps"], 1) == 69.1
+    write_request(stack, load, slo=asked | {"e2e_p95_s": 0.8}, **NO_RESERVE)
+    plan = planned()
+    assert round(plan["one_replica"]["chat"]["rps"], 1) == 31.4
+    assert plan["remarks"] == []
+
+
+def test_a_limit_that_no_file_speaks_of_is_named(stack: Path) -> None:
+    for path in (stack / "benchmarks" / "sweep").glob("stage_*.json"):
+        document = json.loads(path.read_text())
+        del document["successes"]["latency"]["request_latency"]
+        path.write_text(json.dumps(document))
+    write_request(stack, LOAD, slo={"e2e_p95_s": 5}, **NO_RESERVE)
+    assert any("for class chat, and no e2e at all" in text for text in planned(code=1)["findings"])
+
+
+def test_the_strictest_request_to_a_service_judges_the_replicas_that_all_share(stack: Path) -> None:
+    write_request(stack, LOAD, slo={"ttft_p95_ms": 100}, **NO_RESERVE)
+    alone = planned()["one_replica"]["chat"]["in_flight"]
+    one = json.loads((stack / "workloads.yaml").read_text())["workloads"]["bot"]
+    patient = one | {"slo": {"ttft_p95_ms": 6000}}
+    (stack / "workloads.yaml").write_text(json.dumps({"workloads": {"patient": patient, "bot": one}}))
+    both = json.loads(run("plan", "-s", "local", "-o", "json").stdout)["workloads"]
+    assert [each["one_replica"]["chat"]["in_flight"] for each in both] == [alone, alone]
+    only = json.loads(run("plan", "-s", "local", "-o", "json", "--workload", "patient").stdout)["workloads"]
+    assert [each["one_replica"]["chat"]["in_flight"] for each in only] == [alone]
+
+
 def test_no_load_that_keeps_the_slo_leaves_the_typed_number_unsupported(stack: Path) -> None:
     write_request(stack, LOAD, slo={"ttft_p95_ms": 1}, **NO_RESERVE)
     plan = planned(code=1)
