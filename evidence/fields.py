@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from capacity.sweep import Latency, LatencyName
@@ -112,7 +113,7 @@ class Fields:
         below 0 is a request sent early.
 
         Raises:
-            Unusable: one of them is no number, not finite or below 0 (in a queue, by a second).
+            Unusable: one of them is no number, not finite, below 0 (in a queue, by a second) or less than a lower one.
         """
         waits = name == "client_queue"
         mean: float | None = None
@@ -132,6 +133,9 @@ class Fields:
             return None
         if mean is None and not ladder:
             return None
+        for (_, (low, lower)), (_, (high, higher)) in pairwise(sorted(ladder.items())):
+            if low - high > ROUNDING * abs(low):
+                raise Unusable(f"{higher} ({high * per:g}) is below {lower} ({low * per:g}): these are no percentiles")
         self.keys |= keys | {f"{name}.p{place:g}": key for place, (_, key) in sorted(ladder.items())}
         return Latency(mean, {place: seconds for place, (seconds, _) in sorted(ladder.items())})
 
@@ -151,6 +155,8 @@ class Fields:
 
 
 MEAN = ("mean", "avg")
+ROUNDING = 1e-6
+"""How far percentiles may fall by what interpolating between two requests rounds."""
 
 _UNITS_PER_SECOND = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0, "sec": 1.0, "seconds": 1.0}
 

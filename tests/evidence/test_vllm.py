@@ -63,6 +63,13 @@ def test_zeros_that_only_mean_not_measured(tmp_path: Path) -> None:
     assert point.failed == 0
 
 
+def test_percentiles_that_fall_are_refused_by_their_keys(tmp_path: Path) -> None:
+    evidence = read([made.write(tmp_path / "result.json", made.vllm_serve(p95_ttft_ms=800.0, p99_ttft_ms=500.0))])
+    (refusal,) = evidence.refused
+    assert refusal.reason == "p99_ttft_ms (500) is below p95_ttft_ms (800): these are no percentiles"
+    assert evidence.sweeps == ()
+
+
 def test_waiting_in_the_client_may_be_none(tmp_path: Path) -> None:
     queue = {"mean_client_queue_time_ms": 0.0, "p99_client_queue_time_ms": 0.0}
     point = _point(tmp_path, made.vllm_serve(**queue))
