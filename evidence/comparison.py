@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from capacity.sweep import Sweep
-from evidence.record import NAMES, ServingRecord
+from evidence.record import FIELD_OF_FLAG, NAMES, ServingRecord
 from stacks.instance_types import INSTANCE_TYPES
 from stacks.spec import NodePool, Service
 
@@ -49,19 +49,6 @@ class Comparison:
             ("the record says nothing of", self.not_recorded),
         )
         return "; ".join(f"{who} {', '.join(names)}" for who, names in parts if names)
-
-
-# What a service's flags are called in a record. Source: vLLM 0.33, `vllm serve --help`.
-_FLAGS = {
-    "chat-template": "chat_template",
-    "kv-cache-dtype": "precision.kv_cache",
-    "max-model-len": "max_context_tokens",
-    "quantization": "precision.weights",
-    "reasoning-parser": "reasoning",
-    "speculative-config": "speculative_decoding",
-    "tokenizer": "tokenizer.name",
-    "tokenizer-revision": "tokenizer.revision",
-}
 
 
 # One of a pool's kinds of node is enough, but a replica must not land on a GPU that was not measured.
@@ -138,7 +125,7 @@ def _of_service(service: Service, pool: NodePool) -> dict[str, tuple[str, ...]]:
     if known := {INSTANCE_TYPES[kind].gpu for kind in pool.instance_types if kind in INSTANCE_TYPES}:
         facts["gpu.type"] = tuple(sorted(known))
     for flag, value in engine.args.items():
-        facts[_FLAGS.get(flag, f"settings.{flag}")] = (value,)
+        facts[FIELD_OF_FLAG.get(flag, f"settings.{flag}")] = (value,)
     return facts
 
 

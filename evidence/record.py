@@ -10,12 +10,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from stacks.faults import InputError
 from stacks.files import text_of
 from stacks.reading import read, shown
-from stacks.spec import Count, GpuCount, Positive, Spec, Text
+from stacks.spec import Count, GpuCount, Positive, Spec, Text, fault
 from stacks.yaml_text import parse
 
 RECORD_FILE = "serving.yaml"
@@ -29,6 +29,33 @@ def _as_text(value: object) -> object:
 
 # A flag's value as the engine takes it: `0.9` and `true` need no quotes here.
 FlagValue = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | float | bool)]
+
+
+FIELD_OF_FLAG = {
+    "chat-template": "chat_template",
+    "data-parallel-size": "parallelism.data",
+    "kv-cache-dtype": "precision.kv_cache",
+    "max-model-len": "max_context_tokens",
+    "pipeline-parallel-size": "parallelism.pipeline",
+    "quantization": "precision.weights",
+    "reasoning-parser": "reasoning",
+    "revision": "model.revision",
+    "served-model-name": "model.served_as",
+    "speculative-config": "speculative_decoding",
+    "tensor-parallel-size": "parallelism.tensor",
+    "tokenizer": "tokenizer.name",
+    "tokenizer-revision": "tokenizer.revision",
+}
+"""Flags that say what the record has a field for. Source: vLLM 0.33, `vllm serve --help`."""
+
+
+def _no_second_names(settings: dict[str, str]) -> dict[str, str]:
+    # Said under two names, one of them would be compared with nothing.
+    twice = {flag: FIELD_OF_FLAG[flag] for flag in settings if flag in FIELD_OF_FLAG}
+    if twice:
+        moves = "; ".join(f"{flag} to {field}" for flag, field in twice.items())
+        raise fault("second_name", (), ", ".join(twice), "flags without a field of their own", f"Move {moves}.")
+    return settings
 
 
 class ServedModel(Spec):
@@ -106,7 +133,9 @@ class ServingRecord(Spec):
     reasoning: Text | None = Field(None, description="the parser and effort; none if there is none")
     speculative_decoding: Text | None = Field(None, description="method and draft; none if there is none")
     runtime: Runtime
-    settings: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], FlagValue] = Field(
+    settings: Annotated[
+        dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], FlagValue], AfterValidator(_no_second_names)
+    ] = Field(
         {}, description="scheduler, batching and KV cache, by the engine's own flags; a bare switch is an empty text"
     )
     gpu: Gpu

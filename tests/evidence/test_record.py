@@ -9,7 +9,7 @@ import pytest
 
 from evidence.comparison import Comparison, contradictions, differences
 from evidence.files import read
-from evidence.record import NAMES, ServingRecord, beside, line, load
+from evidence.record import FIELD_OF_FLAG, NAMES, ServingRecord, beside, line, load
 from stacks.faults import InputError
 from stacks.loader import load_platform
 from stacks.spec import NodePool, Service
@@ -53,6 +53,20 @@ def _silent(comparison: Comparison) -> set[str]:
 def _with_args(service: Service, **args: str) -> Service:
     engine = service.engine.model_copy(update={"args": {name.replace("_", "-"): value for name, value in args.items()}})
     return service.model_copy(update={"engine": engine})
+
+
+def test_a_flag_with_a_field_of_its_own_is_told_to_move(tmp_path: Path) -> None:
+    """Under its other name it would be compared with nothing, and a replica of twice the GPUs would pass."""
+    text = WHOLE.replace("{max-num-seqs: 64,", "{max-num-seqs: 64, max-model-len: 4096, tensor-parallel-size: 2,")
+    with pytest.raises(InputError) as caught:
+        _record(tmp_path, text)
+    (found,) = caught.value.faults
+    assert (found.path, found.got) == ("settings", "max-model-len, tensor-parallel-size")
+    assert found.fix == "Move max-model-len to max_context_tokens; tensor-parallel-size to parallelism.tensor."
+
+
+def test_every_flag_with_a_field_names_one_that_is_there() -> None:
+    assert set(FIELD_OF_FLAG.values()) <= {*NAMES, "model.served_as", "tokenizer.name", "tokenizer.revision"}
 
 
 def test_a_whole_record_states_everything(tmp_path: Path) -> None:
