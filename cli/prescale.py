@@ -47,11 +47,13 @@ def prescale() -> None:
 def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
     """Print the timetable of all events, with its arithmetic. Asks no cluster.
 
+    Of an event that repeats it reckons what may be raised in the next four weeks, and the next occurrence in any case.
     Exits 1 where floors that are in force together need more GPUs than their node pool has.
     """
     from cli import prescale_text as text
     from cli import shortage_text
     from cli.output import emit, table
+    from cli.plan_rows import plan_rows
     from prescale.shortage import shortages
     from prescale.timetable import timetable
     from stacks.loader import load_stack
@@ -65,8 +67,9 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
         click.echo(f"Stack {loaded.name}, calendar {planned.calendar}, at {text.both(now, zone)}\n")
         if planned.windows:
             columns = ("event", "service", "state", "floor", "raise at", "start", "end")
-            table(columns, text.plan_rows(planned, now))
-            click.echo()
+            rows, more = plan_rows(planned, now)
+            table(columns, rows)
+            click.echo("\n".join([*more, ""]))
         else:
             click.echo("No events.\n")
         click.echo("\n".join([*text.plan_arithmetic(loaded, planned), *shortage_text.lines(short, zone)]))

@@ -14,6 +14,7 @@ from prescale.sync import Outcome
 from prescale.timetable import Load, Timetable, Window, usual
 from prescale.warmth import Warmth
 from stacks.loader import Stack
+from stacks.series import name_and_day
 
 
 def utc(moment: Instant | ZonedDateTime) -> str:
@@ -28,7 +29,7 @@ def both(moment: Instant | ZonedDateTime, zone: str) -> str:
     instant = moment if isinstance(moment, Instant) else moment.to_instant()
     local, there = instant.to_tz(zone), instant.to_tz("UTC")
     date = "" if there.date() == local.date() else f"{there.date()} "
-    return f"{_minute(local)} {zone} ({date}{_clock(there)}Z)"
+    return f"{minute(local)} {zone} ({date}{_clock(there)}Z)"
 
 
 def _clock(moment: ZonedDateTime) -> str:
@@ -95,25 +96,18 @@ def _window_data(window: Window, now: Instant) -> dict[str, Any]:
     }
 
 
-def plan_rows(table: Timetable, now: Instant) -> list[list[str]]:
-    """One row for each event and service; times in the event's zone, and below in UTC."""
-    rows = []
-    for window in table.windows:
-        zone = window.start.tz_id or "UTC"
-        times = (window.raise_at, window.start.to_instant(), window.end.to_instant())
-        cells = [f"{_minute(time.to_tz(zone))}\n{_minute(time.to_tz('UTC'))}Z" for time in times]
-        rows.append([f"{window.event}\n{zone}", window.service, window.state(now), str(window.floor), *cells])
-    return rows
-
-
-def _minute(local: ZonedDateTime) -> str:
+def minute(local: ZonedDateTime) -> str:
+    """`2027-10-29 20:00`."""
     return f"{local.date()} {_clock(local)}"
 
 
 def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:
-    """How each floor came about, and each service's usual load, as lines."""
+    """How each floor came about, once for all occurrences of an event, and each service's usual load, as lines."""
     lines: list[str] = []
+    firsts: dict[tuple[str, str], Window] = {}
     for window in table.windows:
+        firsts.setdefault((name_and_day(window.event)[0], window.service), window)
+    for window in firsts.values():
         lines += _reckoned(window)
     for name, service in stack.platform.services.items():
         if load := usual(service):

@@ -11,6 +11,7 @@ from prescale.clock import Clock
 from prescale.observed import Observed
 from prescale.record import Held, Kept, Record
 from prescale.timetable import Window
+from stacks.series import name_and_day
 
 # A person's higher value outside of any window is left alone this long.
 KEPT_FOR_S = 4 * 3600
@@ -63,7 +64,7 @@ def of_events(
                 notes.append(f"{held.event}: let go, {_why(written[held.event], clock.now)}")
         elif held.until > clock.now:
             claims[key] = held
-            fix = "Mark it `cancelled: true` to let it go now."
+            fix = f"{_call_off(held.event)} to let it go now."
             until = held.until.format_iso()
             notes.append(f"{held.event}: gone from the calendar, held at {held.floor} to its end {until}. {fix}")
         else:
@@ -87,6 +88,11 @@ def _active(
             above = f"it is above the live ceiling of {observed.max_replicas}"
             findings.append(f"{window.event}: a floor of {window.floor} was refused, {above}. {RAISE_CEILING}")
     return claims, findings
+
+
+def _call_off(event: str) -> str:
+    series, day = name_and_day(event)
+    return f"Put {day} into cancelled_on of {series}" if day else "Mark it `cancelled: true`"
 
 
 def _why(window: Window, now: Instant) -> str:

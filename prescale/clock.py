@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from whenever import Instant, PlainDateTime, RepeatedTime, SkippedTime
 
-from stacks.events import offsets
+from stacks.local_time import END_YEAR, FIRST_YEAR, offsets
 
 # Clocks further apart than this are not believed when they say that an event is over.
 TOLERANCE_S = 300
 
-# The years of a calendar, see `stacks.events`.
-FIRST, LAST = Instant.from_utc(2000, 1, 1), Instant.from_utc(2200, 1, 1)
+# The years of a calendar.
+FIRST, LAST = Instant.from_utc(FIRST_YEAR, 1, 1), Instant.from_utc(END_YEAR, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def moment(text: str, zone: str) -> Instant:
     found = _moment(text, zone)
     # At the ends of time no zone can be reckoned and nothing be added.
     if not FIRST <= found < LAST:
-        raise ValueError(f"{text} is not in the years 2000 to 2199")
+        raise ValueError(f"{text} is not in the years {FIRST_YEAR} to {END_YEAR - 1}")
     return found
 
 

@@ -14,10 +14,15 @@ from fractions import Fraction
 from whenever import Instant, ZonedDateTime
 
 from capacity import replicas
-from stacks.events import Demand, Event
+from prescale.clock import FIRST
+from stacks.demand import Demand
 from stacks.faults import Fault, InputError
 from stacks.loader import Stack
+from stacks.series import Event
 from stacks.spec import Service
+
+# How far ahead of the raise what repeats is reckoned: far enough to mend what a plan shows, and no endless list.
+AHEAD_S = 28 * 86400
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,10 @@ class Timetable:
         return max([baseline, *(window.floor for window in self.of(service) if window.active(now))])
 
 
-def timetable(stack: Stack, now: Instant | None = None) -> Timetable:
-    """Reckon every window of `stack`.
+def timetable(stack: Stack, now: Instant = FIRST) -> Timetable:
+    """Reckon the windows of `stack`: of every event that happens once, and of those that repeat the ones around `now`.
+
+    These are all that are raised by then or in the four weeks after it, those that are just over, and the next.
 
     Args:
         now: events that ended before it may pass the ceiling: what is over cannot fail any more.
@@ -106,13 +113,14 @@ def timetable(stack: Stack, now: Instant | None = None) -> Timetable:
     """
     windows: list[Window] = []
     faults: list[Fault] = []
-    for index, event in enumerate(stack.calendar.events):
+    longest_lead_s = max(service.cold_start.total_s for service in stack.platform.services.values())
+    for event in stack.calendar.around(now, longest_lead_s + stack.calendar.ready_margin_s + AHEAD_S):
         for name, demand in event.demands.items():
             window = _window(stack, event, name, demand)
             windows.append(window)
-            over = now is not None and window.end.to_instant() <= now
-            if window.floor > window.ceiling and not event.cancelled and not over:
-                faults.append(_above_ceiling(stack, window, index))
+            is_over = window.end.to_instant() <= now
+            if window.floor > window.ceiling and not event.cancelled and not is_over:
+                faults.append(_above_ceiling(stack, window, event.row))
     if faults:
         raise InputError(faults)
     windows.sort(key=lambda window: (window.raise_at, window.event, window.service))

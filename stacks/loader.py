@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stacks.events import Calendar, CalendarSpec, resolve
+from stacks.calendar import Calendar, resolve
+from stacks.events import CalendarSpec
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit, misfits
 from stacks.reading import Reading, faults_at, read, shown

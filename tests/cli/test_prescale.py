@@ -62,6 +62,20 @@ def test_plan_says_which_pool_is_too_small_for_its_baselines(stacks: Path) -> No
     assert result.exit_code == 1
 
 
+def test_plan_shows_the_next_five_of_what_repeats_and_says_how_many_more(stacks: Path) -> None:
+    edit(stacks / "events.yaml", "2027-10-30 00:30", "2027-10-30 00:30\n    repeat: {rule: FREQ=DAILY}")
+    printed = run("plan", "--at", "2027-11-01 12:00")
+    assert re.findall(r"diwali-sale@2027-(\S+) +\S+ +(\w+)", printed.stdout) == [
+        ("10-30", "over"),
+        ("10-31", "over"),
+        *[(f"11-0{day}", "planned") for day in range(1, 6)],
+    ]
+    assert "diwali-sale, support-bot: 23 more until 2027-11-28; -o json has them all" in printed.stdout
+    assert printed.stdout.count("208.26 in flight") == 1
+    data = json.loads(run("plan", "--at", "2027-11-01 12:00", "-o", "json").stdout)
+    assert len(data["events"]) == 2 + 5 + 23
+
+
 def run(*arguments: str) -> Result:
     result = CliRunner().invoke(warmline, ["prescale", *arguments, "-s", "local"])
     assert "Traceback" not in result.output
