@@ -40,8 +40,8 @@ class Scheme:
         return linear.count * (each + linear.into * self.input_bytes)
 
 
-def weights_bytes(model: Architecture, quantisation: Mapping[str, Any] | None) -> Fraction:
-    """What the engine holds of `model`.
+def weights_bytes(model: Architecture, quantisation: Any) -> Fraction:
+    """What the engine holds of `model`, with the `quantization_config` of its config.json as it stands there.
 
     Raises:
         ConfigError: the quantisation is not known.
@@ -49,6 +49,8 @@ def weights_bytes(model: Architecture, quantisation: Mapping[str, Any] | None) -
     plain = Fraction(model.plain_parameters * PLAIN_BYTES)
     if not quantisation:
         return plain + PLAIN_BYTES * sum(linear.parameters for linear in model.linears)
+    if not isinstance(quantisation, Mapping):
+        raise ConfigError("quantization_config", str(quantisation)[:40], "a mapping with quant_method", "Correct it.")
     method = str(quantisation.get("quant_method"))
     scheme = _SCHEMES.get(method)
     if scheme is None:

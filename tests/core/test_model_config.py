@@ -166,6 +166,8 @@ def test_what_cannot_be_reckoned_with_is_named(name: str, changes: dict[str, Any
 @pytest.mark.parametrize(
     ("quantisation", "said"),
     [
+        (["awq"], "quantization_config: got ['awq'], expected a mapping"),
+        ("awq", "quantization_config: got awq, expected a mapping"),
         ({"quant_method": "exl3"}, "quant_method: got exl3"),
         ({"quant_method": "awq", "bits": 5}, "bits: got 5, expected one of 2, 3, 4, 8"),
         ({"quant_method": "awq", "bits": 4, "group_size": 0}, "group_size: got 0"),
@@ -174,7 +176,7 @@ def test_what_cannot_be_reckoned_with_is_named(name: str, changes: dict[str, Any
         ({"quant_method": "compressed-tensors", "config_groups": 3}, "config_groups: got 3"),
     ],
 )
-def test_a_quantisation_nobody_knows_is_named(quantisation: dict[str, Any], said: str) -> None:
+def test_a_quantisation_nobody_knows_is_named(quantisation: Any, said: str) -> None:
     with pytest.raises(ConfigError) as raised:
         weights_bytes(architecture(config("llama-3-8b")), quantisation)
     assert said in str(raised.value)
