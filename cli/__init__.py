@@ -1,1 +1,1 @@
-"""The doors: one click module per command group, each calling one function."""
+"""The doors: one module or package per command group, its click commands in `commands`; each calls one function."""

@@ -16,10 +16,10 @@ from stacks.reach import OutOfReach
 # command -> (module, attribute, one line of help). One row per command group; nothing else lists them.
 COMMANDS = {
     "preview": ("cli.preview", "preview", "What `pulumi up` would create, offline."),
-    "review": ("cli.review", "review", "What a change does to objects, events, floors and GPUs."),
-    "bench": ("cli.bench", "bench", "What benchmark results are worth, and what they say of one replica."),
-    "size": ("cli.size", "size", "From a product's request to replicas, nodes and money."),
-    "prescale": ("cli.prescale", "prescale", "Raise capacity ahead of known events, and let go after."),
+    "review": ("cli.review.commands", "review", "What a change does to objects, events, floors and GPUs."),
+    "bench": ("cli.bench.commands", "bench", "What benchmark results are worth, and what they say of one replica."),
+    "size": ("cli.size.commands", "size", "From a product's request to replicas, nodes and money."),
+    "prescale": ("cli.prescale.commands", "prescale", "Raise capacity ahead of known events, and let go after."),
     "sandbox": ("cli.sandbox", "sandbox", "A real control plane with fake GPU nodes on this machine."),
     "schema": ("cli.schema", "schema", "JSON schemas of the stack's files, for editors."),
 }

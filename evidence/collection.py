@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from capacity.sweep import Latency, Origin, Point, Sweep
-from evidence.source import Format
+from capacity.sweeps.sweep import Latency, Origin, Point, Sweep
+from evidence.formats.source import Format
 
 
 @dataclass

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from capacity.sweep import Sweep
+from capacity.sweeps.sweep import Sweep
 from evidence.record import FIELD_OF_FLAG, NAMES, ServingRecord
 from stacks.instance_types import INSTANCE_TYPES
 from stacks.spec import NodePool, Service

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from capacity.sweep import Origin, Point, Sweep
+from capacity.sweeps.sweep import Origin, Point, Sweep
 from evidence.collection import Collection
 from evidence.documents import Document, NoDocument, documents
-from evidence.fields import Unusable
-from evidence.formats import BYPRODUCTS, FORMATS
+from evidence.formats.fields import Unusable
+from evidence.formats.source import Byproduct, Format, NoEvidence, Recogniser, Skipped, Source
+from evidence.formats.table import BYPRODUCTS, FORMATS
 from evidence.record import RECORD_FILE
-from evidence.source import Byproduct, Format, NoEvidence, Recogniser, Skipped, Source
 from evidence.walk import content, walk
 
 # Pictures, tables and texts that tools write beside their results, where they do not begin as JSON does.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from capacity.histogram import Histogram, histogram
-from capacity.recording import COUNTED, TIMED, Recording, Window
+from capacity.recordings.histogram import Histogram, histogram
+from capacity.recordings.recording import COUNTED, TIMED, Recording, Window
 from evidence.prometheus import Prometheus, Sample
 from stacks.engine_metrics import EngineMetrics, in_flight_query
 

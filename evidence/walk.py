@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evidence.source import NoEvidence, Skipped
+from evidence.formats.source import NoEvidence, Skipped
 
 # As Python objects a file takes up to five times its size: more would not fit into 300 MB.
 MAX_BYTES = 48 * 2**20

@@ -17,10 +17,10 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli import price_list
 from cli.main import warmline
-from cli.price_list import Listed, ask
-from cli.price_refresh import refreshed
+from cli.prices import price_list
+from cli.prices.price_list import Listed, ask
+from cli.prices.refresh import refreshed
 from stacks.instance_types import INSTANCE_TYPES
 from stacks.prices import Prices, Term, load_region
 from stacks.prices_text import text_of_prices

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from capacity.curve import Curve, curve_of, judge
-from capacity.objective import Objective
-from capacity.sweep import Latency, Origin, Point
+from capacity.sweeps.curve import Curve, curve_of, judge
+from capacity.sweeps.objective import Objective
+from capacity.sweeps.sweep import Latency, Origin, Point
 
 LADDER = (50.0, 90.0, 95.0, 99.0, 99.9)
 

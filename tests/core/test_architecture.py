@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.main import COMMANDS
+
 REPOSITORY = Path(__file__).parents[2]
 
 # Each package and those of ours it may import. `stacks <- capacity <- evidence | infra | prescale <- cli`.
@@ -24,7 +26,44 @@ MAY_IMPORT = {
     "sandbox": {"stacks", "sandbox"},
     "cli": {"stacks", "capacity", "evidence", "infra", "prescale", "sandbox", "cli"},
 }
-# The same inside the sandbox: what everything there stands on, what runs the control plane, the doubles, the doors.
+# The same inside packages of many modules: each module or group of modules there, and those beside it that it may
+# import. First what everything there stands on.
+CAPACITY_MAY_IMPORT: dict[str, set[str]] = {
+    "replicas": set(),
+    "request": set(),
+    "shown": set(),
+    "spread": set(),
+    "models": {"replicas", "request"},
+    "sweeps": {"shown"},
+    "sizing": {"replicas", "request", "shown", "spread", "models", "sweeps"},
+    "recordings": {"request", "sweeps", "sizing"},
+    "purchase": {"replicas", "spread", "sizing"},
+}
+EVIDENCE_MAY_IMPORT: dict[str, set[str]] = {
+    "documents": set(),
+    "record": set(),
+    "formats": set(),
+    "walk": {"formats"},
+    "collection": {"formats"},
+    "files": {"documents", "record", "formats", "walk", "collection"},
+    "comparison": {"record"},
+    "prometheus": set(),
+    "recording": {"prometheus"},
+}
+_OF_EVERY_COMMAND = {"exits", "options", "output"}
+CLI_MAY_IMPORT: dict[str, set[str]] = {
+    **{name: set() for name in _OF_EVERY_COMMAND},
+    "main": _OF_EVERY_COMMAND,
+    "preview": _OF_EVERY_COMMAND,
+    "schema": _OF_EVERY_COMMAND,
+    "sandbox": _OF_EVERY_COMMAND,
+    "bench": _OF_EVERY_COMMAND,
+    "prices": _OF_EVERY_COMMAND,
+    "prescale": _OF_EVERY_COMMAND,
+    "review": {*_OF_EVERY_COMMAND, "prescale"},
+    "size": {*_OF_EVERY_COMMAND, "bench", "prices"},
+}
+# What runs the control plane, the doubles, the doors.
 _BASIC = {"faults", "places", "layout", "processes"}
 SANDBOX_MAY_IMPORT: dict[str, set[str]] = {
     "faults": set(),
@@ -41,6 +80,12 @@ SANDBOX_MAY_IMPORT: dict[str, set[str]] = {
     "load": {"processes", "balancer"},
     "for_stack": {*_BASIC, "control_plane", "for_pulumi", "lifecycle"},
     "sale": {*_BASIC, "toolchain", "control_plane", "lifecycle", "load", "for_stack"},
+}
+MAY_IMPORT_INSIDE = {
+    "capacity": CAPACITY_MAY_IMPORT,
+    "evidence": EVIDENCE_MAY_IMPORT,
+    "cli": CLI_MAY_IMPORT,
+    "sandbox": SANDBOX_MAY_IMPORT,
 }
 OURS = {*MAY_IMPORT, "tests", "docs", "templates"}
 SLOW = ("pulumi", "pulumi_kubernetes", "boto3", "rich", "lightkube", "jsonschema", "jinja2")
@@ -77,45 +122,49 @@ def test_imports_point_one_way(package: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("group", SANDBOX_MAY_IMPORT)
-def test_imports_point_one_way_in_the_sandbox(group: str) -> None:
-    sandbox = REPOSITORY / "sandbox"
-    paths = [sandbox / f"{group}.py"] if (sandbox / f"{group}.py").exists() else _modules(f"sandbox/{group}")
+@pytest.mark.parametrize(
+    ("package", "group"), [(package, group) for package, groups in MAY_IMPORT_INSIDE.items() for group in groups]
+)
+def test_imports_point_one_way_inside_a_package(package: str, group: str) -> None:
+    module = REPOSITORY / package / f"{group}.py"
+    paths = [module] if module.exists() else _modules(f"{package}/{group}")
     wrong = [
         f"{path.relative_to(REPOSITORY)} imports {name}"
         for path in paths
-        for name in _imports_of_the_sandbox(path)
-        if name not in {group, *SANDBOX_MAY_IMPORT[group]}
+        for name in _imports_inside(package, path)
+        if name not in {group, *MAY_IMPORT_INSIDE[package][group]}
     ]
     assert paths
     assert wrong == []
 
 
-def _imports_of_the_sandbox(path: Path) -> Iterator[str]:
-    """`layout` for `from sandbox.layout import Layout`, and for `from sandbox import layout`."""
+def _imports_inside(package: str, path: Path) -> Iterator[str]:
+    """Of `sandbox`: `layout` for `from sandbox.layout import Layout`, and for `from sandbox import layout`."""
     for node in ast.walk(_tree(path)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
         if isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{name}" for name in names]
-        yield from (name.split(".")[1] for name in names if name.startswith("sandbox."))
+        yield from (name.split(".")[1] for name in names if name.startswith(f"{package}."))
 
 
 def test_every_package_has_its_rule() -> None:
     found = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")}
     assert found <= OURS
-    parts = {path.stem for path in (REPOSITORY / "sandbox").glob("*.py")} - {"__init__"}
-    parts |= {path.parent.name for path in (REPOSITORY / "sandbox").glob("*/__init__.py")}
-    assert parts == set(SANDBOX_MAY_IMPORT)
 
 
-def test_no_circle_is_allowed_in_the_sandbox() -> None:
-    list(TopologicalSorter(SANDBOX_MAY_IMPORT).static_order())  # raises CycleError
+@pytest.mark.parametrize("package", MAY_IMPORT_INSIDE)
+def test_every_part_of_a_package_has_its_rule(package: str) -> None:
+    parts = {path.stem for path in (REPOSITORY / package).glob("*.py")} - {"__init__"}
+    parts |= {path.parent.name for path in (REPOSITORY / package).glob("*/__init__.py")}
+    assert parts == set(MAY_IMPORT_INSIDE[package])
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["cli.main", "cli.bench", "cli.preview", "cli.review", "cli.schema", "cli.prescale", "cli.sandbox", "cli.size"],
-)
+@pytest.mark.parametrize("package", MAY_IMPORT_INSIDE)
+def test_no_circle_is_allowed_inside_a_package(package: str) -> None:
+    list(TopologicalSorter(MAY_IMPORT_INSIDE[package]).static_order())  # raises CycleError
+
+
+@pytest.mark.parametrize("module", ["cli.main", *(module for module, _, _ in COMMANDS.values())])
 def test_a_door_imports_nothing_slow(module: str) -> None:
     """Cron runs the command line every few minutes; what a command needs it imports when it is called."""
     program = f"import sys, {module}; print(*[name for name in {SLOW!r} if name in sys.modules])"

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.comparison import Compared, Comparison, compare
-from capacity.histogram import histogram
-from capacity.plan import plan
-from capacity.planned import Planned
-from capacity.recording import Recording, Series, most_in_flight, peak, window
+from capacity.recordings.comparison import Compared, Comparison, compare
+from capacity.recordings.histogram import histogram
+from capacity.recordings.planned import Planned
+from capacity.recordings.recording import Recording, Series, most_in_flight, peak, window
 from capacity.request import Request, made_to
+from capacity.sizing.plan import plan
 from stacks.loader import load_platform
 from stacks.workloads import Workload
 from tests.cli.stack_folder import REPOSITORY

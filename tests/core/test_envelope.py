@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.envelope import Allotment, Tenant, admitted, divided
+from capacity.sizing.envelope import Allotment, Tenant, admitted, divided
 
 AMOUNTS = st.decimals(0, 1000, places=2)
 SHARES = st.decimals("0.01", 10, places=2)

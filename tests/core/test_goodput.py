@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.curve import Curve, curve_of, judge
-from capacity.goodput import Goodput, goodput, spreads
-from capacity.objective import objective
-from capacity.sweep import Latency, Point
+from capacity.sweeps.curve import Curve, curve_of, judge
+from capacity.sweeps.goodput import Goodput, goodput, spreads
+from capacity.sweeps.objective import objective
+from capacity.sweeps.sweep import Latency, Point
 from tests.core.made_points import closed_point, exactly, made_curve, open_point
 
 PROMISED = objective({"ttft": Fraction(600)}, Fraction(99))

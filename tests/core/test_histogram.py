@@ -7,8 +7,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.histogram import Histogram, histogram
-from capacity.objective import Share
+from capacity.recordings.histogram import Histogram, histogram
+from capacity.sweeps.objective import Share
 
 
 def counted(values: list[Fraction], bounds: list[Fraction]) -> Histogram:

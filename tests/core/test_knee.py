@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.curve import curve_of, judge
-from capacity.knee import Knee, knee
-from capacity.sweep import Latency, Point
+from capacity.sweeps.curve import curve_of, judge
+from capacity.sweeps.knee import Knee, knee
+from capacity.sweeps.sweep import Latency, Point
 from sandbox.engine.timing import EngineTiming
 from tests.core.made_points import closed_point, exactly, latency, made_curve, open_curve, open_point
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.config_values import ConfigError
-from capacity.gpu_memory import (
+from capacity.models.config import architecture
+from capacity.models.config_values import ConfigError
+from capacity.models.gpu_memory import (
     GIB,
     OVERHEAD_GIB,
     Serving,
@@ -24,8 +25,7 @@ from capacity.gpu_memory import (
     sequences,
     tokens_of,
 )
-from capacity.model_config import architecture
-from capacity.quantisation import weights_bytes
+from capacity.models.quantisation import weights_bytes
 
 FOLDER = Path(__file__).parent / "model_configs"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.charges import Charge, Use, by, charges, in_cents
-from capacity.money import (
+from capacity.purchase.charges import Charge, Use, by, charges, in_cents
+from capacity.purchase.money import (
     HOURS_PER_MONTH,
     ApiPrice,
     Rates,

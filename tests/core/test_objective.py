@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.objective import Attainment, Objective, Share, attainment, by_percentiles, objective, of_slo
-from capacity.sweep import Latency, LatencyName, Origin, PerRequest, Point, StatedGoodput
+from capacity.sweeps.objective import Attainment, Objective, Share, attainment, by_percentiles, objective, of_slo
+from capacity.sweeps.sweep import Latency, LatencyName, Origin, PerRequest, Point, StatedGoodput
 from stacks.spec import Slo
 
 SLO = Slo(ttft_p95_ms=Decimal(600), tpot_p95_ms=Decimal(20), attainment_pct=Decimal(99))

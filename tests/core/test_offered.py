@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.assumptions import OF_A_CLASS, complete
-from capacity.offered import offered
+from capacity.sizing.assumptions import OF_A_CLASS, complete
+from capacity.sizing.offered import offered
 from stacks.workload_class import WAYS, WorkloadClass
 
 AMOUNT = st.decimals("0.01", 10**6, places=2)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.objective import objective
-from capacity.operating import at_load, read
 from capacity.replicas import of_load, whole
-from capacity.sweep import Point, Sweep
+from capacity.sweeps.objective import objective
+from capacity.sweeps.operating import at_load, read
+from capacity.sweeps.sweep import Point, Sweep
 from tests.core.made_points import closed_point, made_curve, open_point
 
 PROMISED = objective({"ttft": Fraction(600)}, Fraction(99))

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.addresses import addresses_per_node, enis, mask_for, subnet
-from capacity.choice import choose
-from capacity.placement import (
+from capacity.purchase.addresses import addresses_per_node, enis, mask_for, subnet
+from capacity.purchase.choice import choose
+from capacity.purchase.placement import (
     NodeKind,
     Replicas,
     misfit,
     place,
     quota_needs,
 )
-from capacity.reserve import Policy, lost
+from capacity.sizing.reserve import Policy, lost
 from capacity.spread import over_zones
 from stacks.instance_types import INSTANCE_TYPES
 

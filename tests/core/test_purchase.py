@@ -10,8 +10,8 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.money import total
-from capacity.purchase import Bought, Held, kinds_of, purchase
+from capacity.purchase.money import total
+from capacity.purchase.pool import Bought, Held, kinds_of, purchase
 from capacity.spread import over_zones
 from stacks.loader import load_platform
 from stacks.prices import Price, PriceTable, Term, load_prices

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from capacity.replicas import whole
-from capacity.reserve import RESERVES, Policy, headroom, lost, sets, slots
+from capacity.sizing.reserve import RESERVES, Policy, headroom, lost, sets, slots
 
 LOADS = st.fractions(0, 500, max_denominator=1000)
 POLICIES = st.builds(

@@ -7,10 +7,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.plan import Plan, plan
 from capacity.replicas import HPA_TOLERANCE
 from capacity.request import Request
-from capacity.settings import Flags, Setting, settings
+from capacity.sizing.plan import Plan, plan
+from capacity.sizing.settings import Flags, Setting, settings
 from stacks.loader import load_platform
 from stacks.workloads import Workload
 from tests.core.stack_files import LOCAL

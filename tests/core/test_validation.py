@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.goodput import Goodput, Spread
-from capacity.objective import objective
-from capacity.operating import Reading, read
-from capacity.plan import Carries, Plan, plan
-from capacity.sweep import Sweep
-from capacity.validation import Validation, validation
+from capacity.sizing.plan import Carries, Plan, plan
+from capacity.sizing.validation import Validation, validation
+from capacity.sweeps.goodput import Goodput, Spread
+from capacity.sweeps.objective import objective
+from capacity.sweeps.operating import Reading, read
+from capacity.sweeps.sweep import Sweep
 from stacks.spec import NodePool
 from stacks.workloads import Workload
 from tests.core.made_points import open_point

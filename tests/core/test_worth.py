@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from capacity.derived import load_rps
-from capacity.objective import objective
 from capacity.shown import shown
-from capacity.sweep import Latency, Origin, Point, Sweep
-from capacity.worth import mixed_configurations, mixed_work, remarks
+from capacity.sweeps.derived import load_rps
+from capacity.sweeps.objective import objective
+from capacity.sweeps.sweep import Latency, Origin, Point, Sweep
+from capacity.sweeps.worth import mixed_configurations, mixed_work, remarks
 from tests.core.made_points import closed_point, latency, open_point
 
 PROMISED = objective({"ttft": Fraction(600)}, Fraction(99))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from capacity.sweep import Point
+from capacity.sweeps.sweep import Point
 from evidence.files import read
 from tests.evidence import made
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from whenever import Instant
 
-from capacity.recording import COUNTED, TIMED, peak, window
+from capacity.recordings.recording import COUNTED, TIMED, peak, window
 from evidence.prometheus import Prometheus
 from evidence.recording import Source, read
 from infra.dialects.vllm import VLLM

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from capacity.sweep import Point
+from capacity.sweeps.sweep import Point
 from evidence.files import read
 from tests.evidence import made
 

@@ -1,0 +1,1 @@
+"""What Prometheus recorded of a service, and a plan held against it."""

@@ -1,0 +1,230 @@
+"""From a sizing request to replicas: load, what one replica carries, whichever binds, and the reserve on top.
+
+What the request leaves out is reckoned at both ends of its assumption; a plan with any is preliminary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from capacity.models.candidate import Memory
+from capacity.request import Request
+from capacity.sizing import reserve as reserves
+from capacity.sizing.assumptions import Assumption, complete, of_the_reserve
+from capacity.sizing.offered import DIMENSIONS, Dimension, Offered, offered
+from capacity.sizing.reserve import Policy, Reserve
+from stacks.fit import Misfit
+from stacks.spec import NodePool, Service
+from stacks.workload_class import WorkloadClass
+from stacks.workloads import Reliability, Workload
+
+Kind = Literal["measured", "sandbox", "illustrative"]
+KINDS: tuple[Kind, ...] = ("measured", "sandbox", "illustrative")
+"""The most trustworthy first; a plan is worth what its weakest number is."""
+
+SECONDS_A_MINUTE = 60
+
+
+@dataclass(frozen=True)
+class Carries:
+    """What one replica carries of one class at the SLO, in each dimension that was measured, and where from.
+
+    why: how result files came to it; empty for a number that was typed. at_slo: they were judged by the request's own
+    SLO. sequences: `max_num_seqs` of the engine that was measured, where its record says it.
+    """
+
+    load: dict[Dimension, Fraction]
+    kind: Kind
+    evidence: str
+    why: str = ""
+    at_slo: bool = False
+    sequences: int | None = None
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of the plan.
+
+    needs: replicas of load in each dimension that can be compared; `binds` is the largest. growth: replicas of load
+    that may come while a replica starts. reliability: as asked, with what had to be assumed.
+    """
+
+    offered: Mapping[str, Offered]
+    needs: Mapping[Dimension, Fraction]
+    binds: Dimension
+    growth: Fraction
+    reliability: Reliability
+    reserve: Reserve
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One request, sized. `fewest` and `most` are equal where nothing had to be assumed."""
+
+    name: str
+    workload: Workload
+    service: Service
+    carries: Mapping[str, Carries]
+    fewest: End
+    most: End
+    assumptions: tuple[Assumption, ...]
+    memory: tuple[Memory, ...]
+
+    @property
+    def is_preliminary(self) -> bool:
+        return bool(self.assumptions)
+
+    @property
+    def kind(self) -> Kind:
+        """That of its weakest number."""
+        return max((one.kind for one in self.carries.values()), key=KINDS.index)
+
+
+def misfits(request: Request) -> Iterator[Misfit]:
+    """What of a request no number of replicas can fulfil."""
+    said = _reliability(request)
+    if not policy(said, request.service, request.pool).is_possible:
+        place = ("workloads", request.name, "reliability", "survive")
+        expected = "a loss that leaves something beside what a rollout takes away"
+        yield Misfit(place, str(said.survive), expected, "Lower rollout.unavailable, or spread wider.")
+
+
+def plan(request: Request, memory: tuple[Memory, ...] = (), measured: Mapping[str, Carries] | None = None) -> Plan:
+    """Size one request against the service it names and the pool that serves it.
+
+    Args:
+        measured: what result files say of a class; without, what is typed in platform.yaml and in the request.
+        memory: of its model candidates whose size is known (`capacity.models.candidate`), the one sized for first.
+    """
+    workload, service = request.workload, request.service
+    reliability = _reliability(request)
+    classes = workload.profile.classes
+    carries = {kind: (measured or {}).get(kind) or typed(load, service) for kind, load in classes.items()}
+    ttft_ms = workload.slo.ttft_p95_ms or service.slo.ttft_p95_ms
+    tpot_ms = workload.slo.tpot_p95_ms or service.slo.tpot_p95_ms
+    ends = {
+        kind: complete(
+            load, f"profile.classes.{kind}", ttft_ms=ttft_ms, tpot_ms=tpot_ms, wants=_wants(carries[kind], workload)
+        )
+        for kind, load in classes.items()
+    }
+    reserve_gaps = tuple(of_the_reserve(reliability, "reliability"))
+    fewest, most = (
+        _end(
+            {kind: getattr(end, which) for kind, end in ends.items()},
+            carries,
+            _filled(reliability, reserve_gaps, which),
+            request,
+        )
+        for which in ("fewest", "most")
+    )
+    gaps = (*(gap for end in ends.values() for gap in end.assumptions), *reserve_gaps)
+    return Plan(request.name, workload, service, carries, fewest, most, gaps, memory)
+
+
+def typed(load: WorkloadClass, service: Service) -> Carries:
+    """What is typed: the class's own measurement where there is one; what it leaves out, the service's."""
+    in_flight: dict[Dimension, Fraction] = {"in_flight": Fraction(service.capacity.in_flight_per_replica)}
+    own = load.per_replica
+    if own is None:
+        return Carries(in_flight, service.capacity.kind, service.capacity.evidence)
+    said = {name: Fraction(value) for name in DIMENSIONS if (value := getattr(own, name)) is not None}
+    kind = own.kind if "in_flight" in said else max(own.kind, service.capacity.kind, key=KINDS.index)
+    return Carries(in_flight | said, kind, own.evidence)
+
+
+def _wants(carries: Carries, workload: Workload) -> frozenset[str]:
+    wants = set()
+    if "output_tokens_per_s" in carries.load:
+        wants.add("output_tokens")
+    if "prefill_tokens_per_s" in carries.load:
+        wants |= {"input_tokens", "prefix_cache_hit_pct"}
+    if workload.reliability.survive is not None:
+        wants.add("largest_minute_jump_pct")
+    return frozenset(wants)
+
+
+def _reliability(request: Request) -> Reliability:
+    """As asked; where it names no zones, over those that platform.yaml holds the service to."""
+    said = request.workload.reliability
+    return said if said.zones is not None else said.model_copy(update={"zones": request.service.zones})
+
+
+def _filled(said: Reliability, gaps: tuple[Assumption, ...], which: str) -> Reliability:
+    values: dict[str, Decimal | int] = {gap.field.rpartition(".")[2]: getattr(gap, which) for gap in gaps}
+    if "zones" in values:
+        values["zones"] = int(values["zones"])
+    return said.model_copy(update=values)
+
+
+def _end(
+    classes: Mapping[str, WorkloadClass],
+    carries: Mapping[str, Carries],
+    said: Reliability,
+    request: Request,
+) -> End:
+    loads = {kind: offered(load) for kind, load in classes.items()}
+    filled = {kind: _filling(loads[kind], carries[kind]) for kind in classes}
+    needs: dict[Dimension, Fraction] = {}
+    for name in DIMENSIONS:
+        if any(name in replicas for replicas in filled.values()):
+            needs[name] = sum((_share_of(replicas, name) for replicas in filled.values()), Fraction(0))
+    binds = max(needs, key=lambda name: needs[name])
+    growth = sum(
+        (_growth(load, _share_of(filled[kind], binds), request.service) for kind, load in classes.items()), Fraction(0)
+    )
+    return End(loads, needs, binds, growth, said, reserve(needs[binds], growth, said, request.service, request.pool))
+
+
+def _filling(load: Offered, carries: Carries) -> dict[Dimension, Fraction]:
+    """Replicas that one class fills, in each dimension it is known in."""
+    return {
+        name: load.load[name] / carries.load[name] for name in DIMENSIONS if {name} <= load.load.keys() & carries.load
+    }
+
+
+def _share_of(filled: Mapping[Dimension, Fraction], name: Dimension) -> Fraction:
+    """Replicas of one class in a dimension; where it is not known there, the most it is known to fill: no less of a
+    replica is left for the others.
+    """
+    return filled[name] if name in filled else max(filled.values())
+
+
+def _growth(load: WorkloadClass, filled: Fraction, service: Service) -> Fraction:
+    """Replicas of load that may come while a replica starts: the largest jump each minute, while the burst lasts.
+
+    One jump comes in any case: it need not take its whole minute.
+    """
+    lasts_s = Fraction(service.cold_start.total_s)
+    if load.burst_duration_s is not None:
+        lasts_s = min(lasts_s, Fraction(load.burst_duration_s))
+    minutes = max(lasts_s / SECONDS_A_MINUTE, Fraction(1))
+    return filled * Fraction(load.largest_minute_jump_pct or 0) / 100 * minutes
+
+
+def reserve(load: Fraction, growth: Fraction, said: Reliability, service: Service, pool: NodePool) -> Reserve:
+    """The reserve as it was asked for, on `load` (in replicas): plain headroom, or sets."""
+    surge = said.rollout.surge if said.rollout else str(service.rollout.surge)
+    if said.headroom_pct is not None:
+        return reserves.headroom(load, Fraction(said.headroom_pct), surge)
+    return reserves.sets(load, replace(policy(said, service, pool), cold_start_growth=growth))
+
+
+def policy(said: Reliability, service: Service, pool: NodePool) -> Policy:
+    """What is to be survived, with the service's own rollout where the request says none."""
+    rollout = said.rollout
+    on_a_node = max(pool.gpus(kind) for kind in pool.instance_types) // service.gpus_per_replica
+    return Policy(
+        survive=said.survive or "none",
+        zones=said.zones or 2,
+        replicas_per_node=max(on_a_node, 1),
+        capacity_after_loss_pct=Fraction(said.capacity_after_loss_pct or 100),
+        surge=rollout.surge if rollout else str(service.rollout.surge),
+        unavailable=rollout.unavailable if rollout else str(service.rollout.unavailable),
+        near_term_growth_pct=Fraction(said.near_term_growth_pct or 0),
+        one_at_a_time=frozenset(said.one_at_a_time),
+    )

@@ -1,0 +1,83 @@
+"""What an autoscaler that counts requests in flight is to divide by, so that it runs what the plan has.
+
+It is the operating target, unless something else (tokens, requests per second) fills a replica first: then it is what a
+replica holds in flight when it is full of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from capacity.replicas import decimal_text, whole
+from capacity.sizing.offered import Dimension
+from capacity.sizing.plan import Plan
+
+NAMES: dict[Dimension, str] = {
+    "in_flight": "requests in flight",
+    "rps": "requests/s",
+    "prefill_tokens_per_s": "prefill tokens/s",
+    "output_tokens_per_s": "output tokens/s",
+}
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """In flight per replica: `value` to scale by, and the `operating` level that the engine's bounds follow from."""
+
+    value: Fraction
+    operating: Fraction
+    why: str
+
+
+def threshold(plans: Sequence[Plan]) -> Threshold:
+    """Of one service, from all the requests that are made to it, at the ends that need the most."""
+    service = plans[0].service
+    measured = _measured(plans)
+    target = Fraction(service.capacity.in_flight_per_replica) if measured is None else measured
+    why = f"the operating target, from {service.capacity.evidence}; nothing discounts it again"
+    held, replicas = _held(plans), sum((plan.most.needs[plan.most.binds] for plan in plans), Fraction(0))
+    # Rounded up, so that what is written does not bind by itself when it is read again.
+    value = None if held is None else Fraction(math.ceil(held / replicas * 1000), 1000)
+    if held is None or value is None or value >= target:
+        return Threshold(target, target, why)
+    fewer = f"at {decimal_text(target)} this peak would run on {whole(held / target)} replicas, not {whole(replicas)}"
+    if any(_follows_it(plan) for plan in plans):
+        return Threshold(target, target, f"{why}; but {fewer}, as classes differ: hold the others by a floor")
+    fills = " and ".join(dict.fromkeys(NAMES[plan.most.binds] for plan in plans))
+    why = f"{fills} fill a replica that has these in flight; {fewer}"
+    return Threshold(value, value if measured is None else target, why)
+
+
+def _measured(plans: Sequence[Plan]) -> Fraction | None:
+    """The least that result files say; rounded down, and to a number that a person reads."""
+    measured = [
+        one.load["in_flight"]
+        for plan in plans
+        for one in plan.carries.values()
+        if one.at_slo and "in_flight" in one.load
+    ]
+    if not measured:
+        return None
+    target = min(measured)
+    return Fraction(math.floor(target)) if target >= 1 else Fraction(math.floor(target * 1000), 1000)
+
+
+def _held(plans: Sequence[Plan]) -> Fraction | None:
+    """In flight at the peak, of all classes; None where one does not say it."""
+    loads = [offered.load.get("in_flight") for plan in plans for offered in plan.most.offered.values()]
+    known = [load for load in loads if load is not None]
+    return sum(known, Fraction(0)) if len(known) == len(loads) else None
+
+
+def _follows_it(plan: Plan) -> bool:
+    """Whether it is sized by the typed threshold itself: with another one it would need other replicas."""
+    classes = plan.workload.profile.classes
+    typed = [
+        kind
+        for kind, one in plan.carries.items()
+        if not one.at_slo and not ((own := classes[kind].per_replica) and own.in_flight)
+    ]
+    return plan.most.binds == "in_flight" and bool(typed)

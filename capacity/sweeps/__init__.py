@@ -1,0 +1,1 @@
+"""What load generators measured, what it is worth as evidence, and what it says of one replica."""

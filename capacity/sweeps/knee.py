@@ -1,0 +1,100 @@
+"""The knee: the load beyond which waiting grows faster than the load.
+
+It is the measured load of the greatest power, load over response time: up to there 1 % more load costs less than 1 % of
+response time, beyond it more. Nothing is fitted and there is nothing to set, units cancel out, and the answer is always
+a load that was measured, with its measured neighbours as the bracket.
+
+Response time of an open loop is the time until the answer begins (TTFT), where answers are streamed: it is where a
+request waits while others are served. That tokens come slower as a batch fills is no queue but what batching is bought
+with; the objective's TPOT limit is its judge. Of a closed loop, where a client waits for whole answers before it sends
+again, and of answers that are not streamed, it is the time until the answer ends.
+
+Known truths: M/M/1 and processor sharing have their greatest power at half of what they can carry; flat latency up to
+a limit at the limit.
+
+Source: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer communications",
+ICC 1979; R. Jain, "The Art of Computer Systems Performance Analysis", 1991, 3.3 (knee capacity, response time).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import median
+from typing import Literal
+
+from capacity.sweeps.curve import Axis, Curve
+from capacity.sweeps.derived import answer_s, typical_s
+from capacity.sweeps.sweep import Point, exact
+
+Response = Literal["ttft", "e2e"]
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """The load of greatest power, on the curve's axis, between the loads that bracket it.
+
+    above: the load measured next below, None if there is none: then the knee may be lower than `load`. below: the load
+    measured next above, or, past the last step, the most a client could send; None if neither: then nothing says how
+    far above `load` the knee is. is_at_or_above: power still rose at the last step. powers: of each step, per second.
+    """
+
+    load: Fraction
+    above: Fraction | None
+    below: Fraction | None
+    is_at_or_above: bool
+    response: Response
+    powers: tuple[Fraction, ...]
+
+    @property
+    def is_at_or_below(self) -> bool:
+        """Power fell from the first step on."""
+        return self.above is None
+
+
+def knee(curve: Curve) -> Knee | None:
+    """The knee of `curve`; None where fewer than two loads have a response time.
+
+    Repeats of one load count as their median. Of equal powers the lowest load is the knee.
+    """
+    if len(curve.steps) < 2:
+        return None
+    responses: tuple[Response, ...] = ("ttft", "e2e") if curve.axis == "rps" else ("e2e",)
+    measured = [(response, powers) for response in responses if (powers := _powers(curve, response)) is not None]
+    if not measured:
+        return None
+    response, powers = measured[0]
+    best = powers.index(max(powers))
+    is_last = best == len(powers) - 1
+    load = curve.steps[best].load
+    below = curve.not_reached if is_last else curve.steps[best + 1].load
+    return Knee(
+        load=load,
+        above=curve.steps[best - 1].load if best else None,
+        below=below if below is not None and below > load else None,
+        is_at_or_above=is_last,
+        response=response,
+        powers=powers,
+    )
+
+
+def _powers(curve: Curve, response: Response) -> tuple[Fraction, ...] | None:
+    powers = []
+    for step in curve.steps:
+        runs = [_power(run.point, step.load, curve.axis, response) for run in step.runs]
+        known = [power for power in runs if power is not None]
+        if not known:
+            return None
+        powers.append(median(known))
+    return tuple(powers)
+
+
+def _power(point: Point, load: Fraction, axis: Axis, response: Response) -> Fraction | None:
+    """Requests per second, over seconds of response."""
+    whole = answer_s(point)
+    response_s = typical_s(point.ttft) if response == "ttft" else whole.value if whole else None
+    throughput_rps = load if axis == "rps" else None if point.throughput_rps is None else exact(point.throughput_rps)
+    if axis == "in_flight":  # of the three in Little's law one may be missing
+        throughput_rps = load / response_s if throughput_rps is None and response_s else throughput_rps
+        response_s = load / throughput_rps if response_s is None and throughput_rps else response_s
+    return throughput_rps / response_s if throughput_rps is not None and response_s else None

@@ -1,0 +1,1 @@
+"""`warmline prescale`: its commands, and how what they found is told."""

@@ -1,0 +1,121 @@
+"""`warmline size prices`: what a stack's nodes cost, where each figure is from, and how to make it newer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.options import examples, output_option, stack_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli.prices.refresh import Refresh
+    from stacks.prices import PriceTable
+
+
+def _region_name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    import re
+
+    from stacks.prices import REGION
+
+    if value is not None and not re.fullmatch(REGION, value):
+        raise click.BadParameter(f"{value!r} is no AWS Region, as us-east-1 is one.")
+    return value
+
+
+region_option = click.option(
+    "--region", metavar="REGION", callback=_region_name, help="Instead of the one in the stack's prices.yaml."
+)
+
+
+@click.command(
+    short_help="What a stack's nodes cost an hour, by source and day.",
+    epilog=examples(
+        "warmline size prices -s prod",
+        "warmline size prices -s prod --refresh",
+        "warmline size prices -s prod --region eu-west-1 --all --refresh --write",
+    ),
+)
+@stack_option
+@region_option
+@click.option("--all", "every", is_flag=True, help="Every GPU instance type, not only those of the stack's pools.")
+@click.option("--refresh", is_flag=True, help="Ask the AWS price list, and show what changes.")
+@click.option("--write", is_flag=True, help="With --refresh: write the region's list.")
+@output_option("table", "json", "yaml")
+def prices(stack: str, region: str | None, *, every: bool, refresh: bool, write: bool, output: str) -> None:
+    """Show what a stack's nodes cost an hour, and the source and day of each figure.
+
+    A figure without a source is unknown, and never guessed. --refresh asks the AWS Price List API with your own
+    credentials (pricing:GetProducts) for on-demand and reserved prices; without an answer it ends with 3 and nothing
+    is changed. What you pay otherwise (an agreement, a savings plan) belongs in the stack's prices.yaml, which wins.
+    """
+    from cli.output import emit
+    from cli.prices import text
+    from stacks.instance_types import INSTANCE_TYPES
+    from stacks.loader import load_platform, stack_folder
+    from stacks.prices import load_prices
+
+    if write and not refresh:
+        raise click.UsageError("--write writes what --refresh found: give both.")
+    platform = load_platform(stack)
+    used = dict.fromkeys(kind for pool in platform.node_pools.values() for kind in pool.instance_types)
+    names = tuple(INSTANCE_TYPES if every else used)
+    folder = stack_folder(stack)
+    table = load_prices(folder, region)
+    where = _region(table, folder)
+    if refresh:
+        found = _ask(where, names)
+        wrote = _write(found) if write else None
+        if output == "table":
+            text.echo_refresh(found, wrote)
+        else:
+            emit(text.refresh_data(found, wrote), output)
+    elif output == "table":
+        text.echo(table, names)
+    else:
+        emit(text.data(table, names), output)
+
+
+def _region(table: PriceTable, folder: Path) -> str:
+    from stacks.faults import Fault, InputError
+    from stacks.prices import PRICES_FILE
+    from stacks.reading import shown
+
+    if table.region is None:
+        fix = "Write `region: us-east-1`, or whichever it is, to this file; or give --region."
+        raise InputError([Fault(shown(folder / PRICES_FILE), 0, "", "no region", "the region of the stack", fix)])
+    return table.region
+
+
+def _ask(region: str, names: tuple[str, ...]) -> Refresh:
+    import sys
+
+    from cli.prices import price_list
+    from cli.prices.refresh import refreshed
+    from stacks.prices import load_region
+
+    old = load_region(region)
+    client = price_list.connect()
+    label, is_watched = f"AWS price list, {region}", sys.stderr.isatty()
+    with click.progressbar(names, label=label, file=sys.stderr, hidden=not is_watched) as asked:
+        answers = {name: price_list.ask(client, region, name) for name in asked}
+    return refreshed(old, answers)
+
+
+def _write(found: Refresh) -> str:
+    """Returns: the path as a person would type it."""
+    from stacks.faults import Fault, InputError
+    from stacks.prices import own_region_file
+    from stacks.prices_text import text_of_prices
+    from stacks.reading import shown
+
+    path = own_region_file(found.prices.region)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text_of_prices(found.prices), encoding="utf-8")
+    except OSError as error:
+        got = str(error.strerror).lower()
+        raise InputError([Fault(shown(path), 0, "", got, "a file to write to", "Correct its permissions.")]) from None
+    return shown(path)

@@ -1,0 +1,1 @@
+"""`warmline size`: its commands, the report they make, and one module for each part of it that is told."""

@@ -1,0 +1,143 @@
+"""vLLM: `vllm bench serve --save-result` (or `--append-result`), and the folders of `vllm bench sweep`.
+
+Source: vllm-project/vllm `benchmarks/serve.py` @009e6d4, `benchmarks/sweep/serve.py` @0031557; result files of 2025,
+which know neither `failed` nor `latencies` and write `request_goodput:` with a colon.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Any
+
+from capacity.sweeps.sweep import LatencyName, Point, StatedGoodput
+from evidence.formats.bench_serving import METRICS, arrivals, column, per_request, requested_rps, statistics, tokens
+from evidence.formats.fields import Fields, Key, Unusable
+from evidence.formats.source import Byproduct, Format, Source
+
+_LIMIT = re.compile(r"(ttft|tpot|e2el):(\d+(?:\.\d+)?)")
+
+_SERVING: dict[str, list[Key]] = {
+    "model.name": [("model_id",)],
+    "tokenizer.name": [("tokenizer_id",)],
+    # What `vllm bench sweep` changes at the server it merges into the result.
+    "max_context_tokens": [("max_model_len",)],
+    "parallelism.tensor": [("tensor_parallel_size",)],
+    "parallelism.pipeline": [("pipeline_parallel_size",)],
+    "parallelism.data": [("data_parallel_size",)],
+    "precision.weights": [("quantization",)],
+    "precision.kv_cache": [("kv_cache_dtype",)],
+    "settings.max-num-seqs": [("max_num_seqs",)],
+    "settings.max-num-batched-tokens": [("max_num_batched_tokens",)],
+    "settings.gpu-memory-utilization": [("gpu_memory_utilization",)],
+}
+
+# The folders of `vllm bench sweep`: SERVE--max_num_seqs=64-BENCH--request_rate=4, WL--request_rate=4.
+_COMBINATION = re.compile(r"(?:(SERVE-.*?)(?:-(?=BENCH-|WL-)|$))?(?:(?:BENCH|WL)-.*)?")
+
+
+def _is_serve(document: dict[str, Any]) -> bool:
+    return {"request_throughput", "duration", "completed", "backend", "num_prompts"} <= document.keys()
+
+
+def _is_warmup(document: dict[str, Any]) -> bool:
+    return _is_serve(document) and document.get("run_number") == -1
+
+
+def _is_measured(document: dict[str, Any]) -> bool:
+    return _is_serve(document) and not _is_warmup(document)
+
+
+def _is_failure(document: dict[str, Any]) -> bool:
+    return {"error_type", "error", "serve_overrides"} <= document.keys()
+
+
+def _is_pytorch(document: dict[str, Any]) -> bool:
+    return {"benchmark", "model", "metric"} <= document.keys() and isinstance(document["benchmark"], dict)
+
+
+def _point(document: dict[str, Any], source: Source) -> Point:
+    if document.get("ramp_up_strategy"):
+        raise Unusable("its load ramps up (ramp_up_strategy), so it is no single load; measure one rate at a time")
+    fields = Fields(document)
+    keys = statistics(document)
+    duration = fields.positive("duration_s", ("duration",))
+    completed = fields.count("completed", ("completed",))
+    limit = fields.positive("concurrency_limit", ("max_concurrency",))
+    rate = requested_rps(fields)
+
+    def latency(name: LatencyName) -> Any:
+        return fields.latency(name, keys.get(name, {}), per=1000)
+
+    return Point(
+        source.origin,
+        "vllm",
+        arrivals=arrivals(fields, limit),
+        requested_rps=rate,
+        achieved_rps=_achieved(fields, document),
+        throughput_rps=fields.positive("throughput_rps", ("request_throughput",)),
+        concurrency_limit=limit,
+        burstiness=fields.positive("burstiness", ("burstiness",)) if rate else None,
+        duration_s=duration,
+        completed=completed,
+        failed=_failed(fields, completed),
+        ttft=latency("ttft"),
+        tpot=latency("tpot"),
+        itl=latency("itl"),
+        e2e=latency("e2e"),
+        client_queue=latency("client_queue"),
+        input_tokens_per_s=tokens(fields, "input_tokens_per_s", "total_input_tokens", duration, "duration"),
+        output_tokens_per_s=fields.positive("output_tokens_per_s", ("output_throughput",)),
+        input_tokens_mean=tokens(fields, "input_tokens_mean", "total_input_tokens", completed, "completed"),
+        output_tokens_mean=tokens(fields, "output_tokens_mean", "total_output_tokens", completed, "completed"),
+        per_request=per_request(document, completed),
+        goodput=_goodput(fields, document),
+        configuration=fields.texts(_SERVING),
+        keys=fields.keys,
+    )
+
+
+def _failed(fields: Fields, completed: int | None) -> int | None:
+    failed = fields.count("failed", ("failed",))
+    prompts = fields.document.get("num_prompts")
+    if failed is not None or completed is None or not isinstance(prompts, int) or prompts < completed:
+        return failed
+    # Every prompt is sent once and awaited; before `failed` was written, the rest was what failed.
+    fields.keys["failed"] = "num_prompts - completed"
+    return prompts - completed
+
+
+def _achieved(fields: Fields, document: dict[str, Any]) -> float | None:
+    starts = column(document, "start_times")
+    if not starts or max(starts) <= min(starts):
+        return None
+    words = "len(start_times) / (last - first of start_times)"
+    return fields.derived("achieved_rps", len(starts) / (max(starts) - min(starts)), words)
+
+
+def _goodput(fields: Fields, document: dict[str, Any]) -> StatedGoodput | None:
+    rps = fields.number("goodput", ("request_goodput",), ("request_goodput:",))
+    if rps is None:
+        return None
+    # Only a sweep over the limits says them: it merges what it overrode into the result.
+    said = document.get("goodput")
+    pairs = [_LIMIT.fullmatch(pair) for pair in said if isinstance(pair, str)] if isinstance(said, list) else []
+    return StatedGoodput(rps, {METRICS[pair[1]]: float(pair[2]) / 1000 for pair in pairs if pair})
+
+
+def _sweep_folder(folder: str) -> str:
+    """The experiment of a combination's folder, and below it the server's settings, which are a sweep each."""
+    path = PurePath(folder)
+    match = _COMBINATION.fullmatch(path.name)
+    if not path.name or match is None:
+        return folder
+    return str(path.parent / match[1]) if match[1] else str(path.parent)
+
+
+FORMATS = (Format("vLLM bench serve", _is_measured, _point, sweep_folder=_sweep_folder),)
+
+BYPRODUCTS = (
+    Byproduct("vLLM warm-up", _is_warmup, "a warm-up run (run_number -1)"),
+    Byproduct("vLLM failure", _is_failure, "a run of the sweep that failed, without measurements"),
+    Byproduct("vLLM PyTorch format", _is_pytorch, "the same results once more, for PyTorch's dashboards"),
+)
