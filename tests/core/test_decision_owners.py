@@ -11,7 +11,7 @@ from prescale import record as book
 from prescale.record import Held, Record
 from stacks import ownership
 from tests.core.cluster_double import by_a_person, scaled_object
-from tests.core.decision_cases import HERE, HOUR, minimum, remembered, run, window
+from tests.core.decision_cases import HOUR, minimum, remembered, run, window
 
 
 class TestAPerson:
@@ -127,36 +127,6 @@ class TestRecordLost:
         target, _ = run(scaled_object(), [window()])
         del target["metadata"]["annotations"][ownership.FLOOR_ANNOTATION]
         assert minimum(run(target, [], 60)[0]) == 2
-
-
-# --- any history ---
-
-EVENTS = st.builds(
-    window,
-    event=st.sampled_from(["a", "b", "c"]),
-    floor=st.integers(0, 20),
-    raise_s=st.integers(-4, 0).map(lambda n: n * 1800),
-    start_s=st.integers(0, 4).map(lambda n: n * 1800),
-    end_s=st.integers(5, 10).map(lambda n: n * 1800),
-    cancelled=st.booleans(),
-)
-CALENDARS = st.lists(EVENTS, max_size=3, unique_by=lambda w: w.event)
-MOMENTS = st.integers(-5, 12).map(lambda n: n * 1800)
-OBJECTS = st.builds(
-    scaled_object,
-    minimum=st.none() | st.integers(0, 12),
-    maximum=st.integers(12, 20),
-    baseline=st.sampled_from(["0", "2", "3", None, "x"]),
-    owner=st.sampled_from([None, ("pulumi-kubernetes-1", "Apply"), ("kubectl-patch", "Update")]),
-    idle=st.none() | st.just(0),
-)
-RUNS = st.tuples(
-    CALENDARS,
-    MOMENTS,
-    st.sampled_from([HERE, HERE, HERE, "laptop/events.yaml"]),
-    st.sampled_from([0, 0, 0, 7200, -7200]),
-    st.none() | st.integers(0, 12),
-)
 
 
 @given(
