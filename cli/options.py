@@ -28,6 +28,22 @@ def stack_option(command: F) -> F:
     return _stack(required=True)(command)
 
 
+def stacks_option(command: F) -> F:
+    """`-s/--stack` of a command that takes several, as the parameter `stack_names`."""
+    return click.option(
+        "-s",
+        "--stack",
+        "stack_names",
+        envvar="WARMLINE_STACK",
+        required=True,
+        multiple=True,
+        metavar="STACK",
+        show_envvar=True,
+        help="An environment: a folder below stacks/. May be given again; in the variable, names apart by spaces.",
+        shell_complete=complete_stacks,
+    )(command)
+
+
 def optional_stack_option(command: F) -> F:
     """`-s/--stack` of a command that also does without."""
     return _stack(required=False)(command)
