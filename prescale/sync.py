@@ -30,6 +30,8 @@ class Outcome:
 
     `was` and `target` are minReplicaCount before and after. `hpa_name` is set where the HPA must show the target, and
     `in_force_s` is how long it took to, in seconds after the patch; None where it was so already, or never was.
+    `wanted` is what baseline and events ask for, and `until` when the last of these events ends. `hpa` names the HPA,
+    `hpa_min` is its minReplicas where the run had to look.
     """
 
     service: str
@@ -42,6 +44,10 @@ class Outcome:
     events: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    wanted: int | None = None
+    until: Instant | None = None
+    hpa: str | None = None
+    hpa_min: int | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,9 @@ def _outcome(observed: Observed, decision: Decision) -> Outcome:
         events=tuple(held.event for held in decision.events),
         notes=decision.notes,
         findings=decision.findings,
+        wanted=decision.wanted,
+        until=max((held.until for held in decision.events), default=None),
+        hpa=observed.hpa_name,
     )
 
 
@@ -171,6 +180,7 @@ def _verify(run: Run, outcomes: list[Outcome]) -> tuple[Outcome, ...]:
 
 def _checked(outcome: Outcome, minimums: dict[str, int], in_force_at: dict[str, float]) -> Outcome:
     name = outcome.hpa_name
+    outcome = replace(outcome, hpa_min=minimums.get(outcome.hpa or ""))
     if name is None:
         return outcome
     if name in in_force_at:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -21,11 +22,16 @@ WORST_FIRST = (BAD_INPUT, OUT_OF_REACH, FINDING, DONE)
 
 @dataclass(frozen=True)
 class Ran(Generic[T]):
-    """One stack's run: its result, or the error that kept it from having one."""
+    """One stack's run: its result, or the error that kept it from having one.
+
+    `ended_s` is when it ended, in seconds of Unix time.
+    """
 
     stack: str
-    result: T | None = None
-    error: InputError | OutOfReach | None = None
+    result: T | None
+    error: InputError | OutOfReach | None
+    duration_s: float
+    ended_s: float
 
     @property
     def failed(self) -> int:
@@ -46,10 +52,12 @@ def in_turn(stacks: Sequence[str], run: Callable[[str], T]) -> Iterator[Ran[T]]:
     """Run each stack once, in the order named. Its error goes to stderr, and says which stack's it is."""
     names = tuple(dict.fromkeys(stacks))
     for stack in names:
+        result, error, began_s = None, None, time.monotonic()
         try:
-            ran = Ran(stack, run(stack))
-        except (InputError, OutOfReach) as error:
-            ran = Ran(stack, error=error)
+            result = run(stack)
+        except (InputError, OutOfReach) as kept_from_it:
+            error = kept_from_it
+        ran = Ran(stack, result, error, time.monotonic() - began_s, time.time())
         # A fault begins with its file, where an editor looks for it, and the file's folder is the stack.
         named = len(names) > 1 and ran.failed == OUT_OF_REACH
         for line in ran.said:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -11,14 +11,17 @@ from cli.exits import DONE, FINDING
 from cli.options import examples, output_option, stacks_option
 from cli.prescale.at import at_option, moment
 from cli.prescale.in_turn import Ran, emit_runs, heading, in_turn, worst
+from cli.prescale.telling import Telling, telling_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whenever import Instant
 
+    from prescale.runs.report import RunReport
     from prescale.sync import Outcome
     from prescale.timetable import Timetable
+    from stacks.spec import Platform
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,11 @@ class _Synced:
 
     stack: str
     at: Instant
+    platform: Platform
     table: Timetable
     outcomes: Sequence[Outcome]
+    api_calls: int
+    ready: Mapping[str, int] | None
 
 
 @click.command(
@@ -43,8 +49,17 @@ class _Synced:
 @click.option("--dry-run", is_flag=True, help="Show the patches and change nothing.")
 @at_option
 @output_option("table", "json", "yaml")
+@telling_options
 @click.pass_context
-def sync(ctx: click.Context, stack_names: tuple[str, ...], dry_run: bool, at: str | None, output: str) -> None:
+def sync(
+    ctx: click.Context,
+    stack_names: tuple[str, ...],
+    *,
+    dry_run: bool,
+    at: str | None,
+    output: str,
+    telling: Telling,
+) -> None:
     """Make the floor true: raise what an active event asks for, let go of what is over.
 
     Exits 1 if something needs a person: a floor refused or not in force, a clock that is wrong, a target that is
@@ -52,25 +67,34 @@ def sync(ctx: click.Context, stack_names: tuple[str, ...], dry_run: bool, at: st
 
     Several stacks are run one after the other, and what is wrong with one keeps none of the others from its run. The
     exit code is the worst of theirs: 2 before 3 before 1 before 0.
+
+    The log and the metrics tell of runs that happened, so a dry run leaves none; what goes wrong with them is said on
+    stderr and changes neither floor nor exit code.
     """
     if at and not dry_run:
         raise click.UsageError("--at shows what would be done at another time: use it together with --dry-run.")
+    if telling.takes_stdout and output != "table":
+        raise click.UsageError(f"--log-file - and -o {output} both want standard output: leave one of them out.")
     from cli.prescale import text
 
+    telling = Telling() if dry_run else telling
     runs = []
-    for ran in in_turn(stack_names, lambda stack: _run(stack, at, dry_run=dry_run)):
+    for ran in in_turn(stack_names, lambda stack: _run(stack, at, dry_run=dry_run, tells=telling.is_asked)):
         runs.append(ran)
-        if output == "table" and (done := ran.result):
+        if telling.is_asked:
+            telling.tell(_report(ran))
+        if output == "table" and not telling.takes_stdout and (done := ran.result):
             lines = text.sync_lines(done.outcomes, done.table, done.at, dry_run=dry_run)
             click.echo("\n".join([*heading(ran.stack, stack_names), *lines]))
-    if output != "table":
+    if output != "table" and not telling.takes_stdout:
         emit_runs(
             stack_names, runs, lambda done: text.sync_data(done.stack, done.at, done.outcomes, dry_run=dry_run), output
         )
+    telling.end()
     ctx.exit(worst(_exit_code(ran) for ran in runs))
 
 
-def _run(stack: str, at: str | None, *, dry_run: bool) -> _Synced:
+def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
     from prescale.clock import now as read_clock
     from prescale.timetable import timetable
     from stacks.loader import load_stack
@@ -86,7 +110,31 @@ def _run(stack: str, at: str | None, *, dry_run: bool) -> _Synced:
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     services = tuple(loaded.platform.services)
     run = Run(stack, planned, services, cluster, read_clock, dry_run=dry_run, at=now if at else None)
-    return _Synced(stack, now, planned, run_once(run))
+    outcomes, ready = run_once(run), None
+    if tells:
+        from prescale.runs.looking import count_ready, with_minimums
+
+        outcomes, ready = with_minimums(cluster, outcomes), count_ready(cluster, stack, outcomes)
+    return _Synced(stack, now, loaded.platform, planned, outcomes, cluster.calls, ready)
+
+
+def _report(ran: Ran[_Synced]) -> RunReport:
+    from whenever import Instant
+
+    from prescale.runs.report import RunReport, service_reports
+
+    report = RunReport(ran.stack, Instant.from_timestamp(int(ran.ended_s)), ran.duration_s, _exit_code(ran))
+    done = ran.result
+    if done is None:
+        return replace(report, errors=tuple(ran.said))
+    baselines = {name: service.replicas.min for name, service in done.platform.services.items()}
+    return replace(
+        report,
+        calendar=done.table.calendar,
+        namespace=done.platform.namespace,
+        api_calls=done.api_calls,
+        services=service_reports(done.table, baselines, done.outcomes, report.at, done.ready),
+    )
 
 
 def _exit_code(ran: Ran[_Synced]) -> int:

@@ -1,0 +1,136 @@
+"""`warmline prescale sync` with a log and a metrics file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import warmline
+from prescale import cluster as clustering
+from prescale import sync as syncing
+from stacks.reach import OutOfReach
+from tests.cli.stack_folder import copied_stacks, edit
+from tests.core.api_double import ApiDouble
+from tests.core.cluster_double import scaled_object
+from tests.core.test_warmth import pod
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = copied_stacks(tmp_path)
+    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
+    monkeypatch.delenv("WARMLINE_LOG", raising=False)
+    monkeypatch.setattr(syncing, "IN_FORCE_WITHIN_S", 0.02)
+    return root / "local"
+
+
+@pytest.fixture
+def api(stack: Path, monkeypatch: pytest.MonkeyPatch) -> ApiDouble:
+    double = ApiDouble(scaled_object())
+    monkeypatch.setattr(clustering.Cluster, "of", lambda *_: double.cluster())
+    return double
+
+
+def sale_is_on(stack: Path) -> None:
+    edit(stack / "events.yaml", "2027-10-29 20:00", "2020-10-29 20:00")
+    edit(stack / "events.yaml", "2027-10-30 00:30", "2190-10-30 00:30")
+
+
+def sync(*arguments: str) -> Result:
+    result = CliRunner().invoke(warmline, ["prescale", "sync", "-s", "local", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def test_a_line_for_each_run(api: ApiDouble, tmp_path: Path) -> None:
+    log = tmp_path / "runs.jsonl"
+    for _ in range(2):
+        result = sync("--log-file", str(log))
+        assert (result.exit_code, result.stdout[:12]) == (0, "support-bot:")
+    first, second = map(json.loads, log.read_text().splitlines())
+    assert first["services"][0]["floor_wanted"] == first["services"][0]["floor_in_force"] == 2
+    assert first["services"][0]["ready"] is None, "no event counts, so pods are not worth a call"
+    assert first["api_calls"] == len(api.requests) / 2
+    assert second["calendar"] == "local/events.yaml"
+
+
+def test_the_line_in_place_of_the_table(api: ApiDouble, monkeypatch: pytest.MonkeyPatch, stack: Path) -> None:
+    sale_is_on(stack)
+    api.pods = [pod(f"p{n}", ready=n < 3) for n in range(5)]
+    monkeypatch.setenv("WARMLINE_LOG", "-")
+    result = sync()
+    (line,) = result.stdout.splitlines()
+    (service,) = json.loads(line)["services"]
+    assert (service["floor_wanted"], service["floor_in_force"], service["ready"]) == (7, 7, 3)
+    assert service["floor_until"] == "2190-10-29T19:00:00Z"
+    assert sync("-o", "json").exit_code == 2, "both want standard output"
+
+
+def test_metrics_of_a_run_and_of_one_that_failed(
+    api: ApiDouble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: Path
+) -> None:
+    sale_is_on(stack)
+    file = tmp_path / "warmline.prom"
+    assert sync("--metrics-file", str(file)).exit_code == 0
+    before = file.read_text()
+    assert 'warmline_prescale_run_exit_code{stack="local"} 0\n' in before
+    success = next(line for line in before.splitlines() if line.startswith("warmline_prescale_last_success"))
+
+    def unreachable(*_: object) -> None:
+        raise OutOfReach("https://api.example:6443", "no route to host", "Is it up?")
+
+    monkeypatch.setattr(clustering.Cluster, "of", unreachable)
+    log = tmp_path / "runs.jsonl"
+    result = sync("--metrics-file", str(file), "--log-file", str(log))
+    after = file.read_text()
+    assert result.exit_code == 3
+    assert 'warmline_prescale_run_exit_code{stack="local"} 3\n' in after
+    assert 'warmline_prescale_run_findings{stack="local"} 1\n' in after
+    assert success in after.splitlines()
+    assert "floor_wanted_replicas" not in after
+    assert json.loads(log.read_text())["last_success"] is not None
+    edit(stack / "events.yaml", "Asia/Kolkata", "IST")
+    assert sync("--metrics-file", str(file)).exit_code == 2
+    assert success in file.read_text().splitlines()
+
+
+def test_a_dry_run_leaves_nothing(api: ApiDouble, tmp_path: Path) -> None:
+    file, log = tmp_path / "warmline.prom", tmp_path / "runs.jsonl"
+    result = sync("--dry-run", "--metrics-file", str(file), "--log-file", str(log))
+    assert (result.exit_code, file.exists(), log.exists()) == (0, False, False)
+
+
+def test_a_file_that_cannot_be_written_is_no_fault_of_the_run(api: ApiDouble, tmp_path: Path, stack: Path) -> None:
+    sale_is_on(stack)
+    nowhere = tmp_path / "nowhere" / "x"
+    result = sync("--metrics-file", str(nowhere), "--log-file", str(nowhere))
+    assert (result.exit_code, api.minimum()) == (0, 7)
+    assert result.stderr.count(f"{nowhere}: not written: no such file or directory") == 2
+
+
+def test_looking_is_no_failure(api: ApiDouble, tmp_path: Path, stack: Path) -> None:
+    """A Role that does not show pods leaves `ready` unknown and the run as it is."""
+    sale_is_on(stack)
+    real, log = api.handle, tmp_path / "runs.jsonl"
+
+    def handle(request: object) -> object:
+        import httpx2
+
+        if request.url.path.endswith("/pods"):  # type: ignore[attr-defined]
+            return httpx2.Response(403, json={"kind": "Status", "code": 403, "message": "forbidden"})
+        return real(request)  # type: ignore[arg-type]
+
+    api.handle = handle  # type: ignore[assignment, method-assign]
+    assert sync("--log-file", str(log)).exit_code == 0
+    assert json.loads(log.read_text())["services"][0]["ready"] is None
+
+
+def test_a_run_without_either_makes_no_further_call(api: ApiDouble) -> None:
+    sync()
+    bare = len(api.requests)
+    api.requests.clear()
+    sync("--log-file", "-")
+    assert len(api.requests) == bare + 1, "the HPAs"
