@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from capacity.replicas import decimal_text, least_in_flight_limit
-from infra.dialects.table import dialect_of, reserved_args
+from infra.dialects.dialect import Launch
+from infra.dialects.table import dialect_of, lacking, reserved_args
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit
 from stacks.loader import PLATFORM_FILE, load_platform, stacks_root
@@ -21,6 +22,7 @@ def misfits(platform: Platform) -> Iterator[Misfit]:
     first: dict[str, str] = {}
     for name, service in platform.services.items():
         yield from _reserved(name, service)
+        yield from _old_engine(name, service)
         yield from _load_can_be_seen(name, service)
         model = service.model.name
         if model in first:
@@ -40,6 +42,23 @@ def _reserved(name: str, service: Service) -> Iterator[Misfit]:
         if hit:
             path = ("services", name, "engine", "args", flag)
             yield Misfit(path, f"--{flag}", "a flag that is not Warmline's to keep", reserved[hit].replace("*", name))
+
+
+def _old_engine(name: str, service: Service) -> Iterator[Misfit]:
+    """An engine that is given a flag it does not know does not start."""
+    engine, place = service.engine, ("services", name, "engine")
+    for argument in dialect_of(engine.kind).arguments(Launch(service, "", 0, 0)):
+        flag = argument.removeprefix("--").partition("=")[0]
+        brought = lacking(engine, flag) if argument.startswith("--") else None
+        if brought is None:
+            continue
+        if flag in engine.args:
+            fix = f"Remove it, or raise services.{name}.engine.version, with its image, to {brought}."
+            expected = f"{brought} or newer, which has it"
+            yield Misfit((*place, "args", flag), f"--{flag} of {engine.kind} {engine.version}", expected, fix)
+        else:
+            expected = f"{brought} or newer: every engine is started with --{flag}"
+            yield Misfit((*place, "version"), engine.version, expected, "Raise it, and the image with it.")
 
 
 def _load_can_be_seen(name: str, service: Service) -> Iterator[Misfit]:

@@ -111,8 +111,10 @@ class Model(Spec):
 class Engine(Spec):
     """The serving engine. `args` are further flags of the engine as `name: value`; those Warmline sets are refused.
 
-    An empty text is a bare switch (`enable-prefix-caching: ""`). Flags and metrics are those of vLLM 0.33: an older
-    engine may not know one of them, and does not start then.
+    An empty text is a bare switch (`enable-prefix-caching: ""`). Flags and metrics are those of vLLM 0.33. An older
+    engine does not start with a flag it does not know: one before 0.18 is refused (`--shutdown-timeout`, which every
+    engine gets), and so is a flag in `args` that is known to be younger than `version`: `max-num-queued-reqs` and
+    `max-num-queued-tokens` before 0.29, `custom-histogram-buckets` before 0.32.
     """
 
     kind: Literal["vllm"]

@@ -14,8 +14,8 @@ None of the last two lines is ever lowered.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
@@ -25,19 +25,21 @@ from capacity.sizing.reserve import Reserve
 from capacity.sizing.threshold import threshold
 from capacity.spread import over_zones
 from capacity.sweeps.operating import OF_THE_KNEE
-from stacks.spec import NodePool
+from stacks.spec import NodePool, Service
 
 Place = tuple[str, ...]
 MS = 1000
 THRESHOLD = "KEDA's threshold, in flight a replica"
+IN_FLIGHT_LIMIT = "in flight at one replica at most"
 
 
 @dataclass(frozen=True)
 class Flags:
-    """The engine's own names of its bounds, without dashes."""
+    """The engine's own names of its bounds, without dashes; `younger` are those it lacks, and what brought them."""
 
     in_flight_limit: str
     queued_tokens_limit: str | None
+    younger: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def settings(plans: Sequence[Plan], pool: NodePool, flags: Flags) -> tuple[Setti
     found.append(sequences)
     slots = int(sequences.value)
     found += _queue(plans, slots, target, flags)
-    limit = next((int(one.value) for one in found if one.place == ("engine", "args", flags.in_flight_limit)), slots)
+    limit = next((int(one.value) for one in found if one.name == IN_FLIGHT_LIMIT), slots)
     highest = max(service.replicas.max, sum(plan.most.reserve.running for plan in plans))
     found.append(
         Setting(
@@ -112,7 +114,6 @@ def _queue(plans: Sequence[Plan], slots: int, target: Fraction, flags: Flags) ->
     service = plans[0].service
     limit_ms, whose = min((_wait_ms(plan) for plan in plans), key=lambda wait: wait[0])
     duration_s = _duration_s(plans)
-    args = service.engine.args
     if duration_s is not None:
         each_s = duration_s / slots
         waiting = math.floor(limit_ms / MS / each_s)
@@ -121,14 +122,21 @@ def _queue(plans: Sequence[Plan], slots: int, target: Fraction, flags: Flags) ->
             f"a place frees every {_short(duration_s)} s / {slots} = {_short(each_s)} s, so {waiting} more may wait "
             f"within {whose} of {decimal_text(limit_ms)} ms"
         )
-        flag = flags.in_flight_limit
-        yield Setting("in flight at one replica at most", ("engine", "args", flag), args.get(flag), str(value), why)
+        yield _bound(IN_FLIGHT_LIMIT, flags.in_flight_limit, value, why, service=service, flags=flags)
     prefill = _prefill(plans)
     if prefill is not None and flags.queued_tokens_limit:
         value = math.floor(prefill * limit_ms / MS)
         why = f"{decimal_text(limit_ms)} ms ({whose}) x {_short(prefill)} prefill tokens/s of one replica"
-        flag = flags.queued_tokens_limit
-        yield Setting("prompt tokens that wait", ("engine", "args", flag), args.get(flag), str(value), why)
+        yield _bound("prompt tokens that wait", flags.queued_tokens_limit, value, why, service=service, flags=flags)
+
+
+def _bound(name: str, flag: str, value: int, why: str, *, service: Service, flags: Flags) -> Setting:
+    """One of the engine's own; without a place where the engine is too old to have it."""
+    engine = service.engine
+    if brought := flags.younger.get(flag):
+        why = f"{why}; {engine.kind} {engine.version} has no --{flag}, {brought} brought it"
+        return Setting(name, None, None, str(value), why)
+    return Setting(name, ("engine", "args", flag), engine.args.get(flag), str(value), why)
 
 
 def _wait_ms(plan: Plan) -> tuple[Fraction, str]:

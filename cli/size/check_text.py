@@ -20,7 +20,7 @@ from capacity.shown import shown
 from capacity.sweeps.objective import Share
 from cli.output import table
 from cli.size.section import span
-from infra.dialects.table import dialect_of
+from infra.dialects.table import dialect_of, lacking
 from stacks.spec import Platform
 
 WORDS = {
@@ -174,11 +174,14 @@ def remarks(one: Comparison, report: Report) -> Iterator[str]:
 
 def _too_coarse(kept: Kept, one: Comparison) -> str:
     low, high = kept.around or (Fraction(0), None)
-    flag = dialect_of(one.planned.requests[0].service.engine.kind).metrics.bounds_flag
+    engine = one.planned.requests[0].service.engine
+    flag = dialect_of(engine.kind).metrics.bounds_flag
+    brought = lacking(engine, flag)
+    since = f", from {engine.kind} {brought} on" if brought else ""
     beside = f"{_s(low)} and {_s(high)} s" if high is not None else f"{_s(low)} s and nothing above"
     return (
         f"{kept.latency}: the limit of {_s(kept.limit_s)} s is no bound of the engine's buckets, which have {beside}: "
-        f"the share within it is a range; engine.args.{flag} can make it one"
+        f"the share within it is a range; engine.args.{flag} can make it one{since}"
     )
 
 

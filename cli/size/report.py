@@ -21,6 +21,8 @@ from cli.size.settings import NotWritten, derived, diff, patched, with_platform,
 from stacks.faults import Fault, InputError
 from stacks.requests import Requests
 
+NOTHING = "Nothing to change: platform.yaml has all of it."
+
 
 @dataclass(frozen=True)
 class Report:
@@ -108,7 +110,8 @@ def written(requests: Requests, names: tuple[str, ...], terms: Terms) -> Report:
     report = reckoned(requests, names, terms)
     try:
         text, settled = _settled(requests, names, terms, report)
-        click.echo(f"Wrote {write(requests, text)}.", err=True)
+        changes = diff(requests, text)
+        click.echo(f"Wrote {write(requests, text)}." if changes else NOTHING, err=True)
     except NotWritten as error:
         return replace(report, findings=(*report.findings, f"platform.yaml is not written: {error}"))
     return settled

@@ -17,13 +17,13 @@ from capacity.sizing.plan import Plan
 from capacity.sizing.settings import Flags, Setting, settings
 from cli.size.section import Section
 from infra.checks import misfits as engine_misfits
-from infra.dialects.table import dialect_of
+from infra.dialects.table import dialect_of, lacking
 from stacks.faults import InputError
 from stacks.fit import misfits
 from stacks.loader import PLATFORM_FILE
 from stacks.reading import shown
 from stacks.requests import Requests
-from stacks.spec import Platform
+from stacks.spec import Platform, Service
 from stacks.yaml_edit import Edit, NotEditable, changed
 from stacks.yaml_text import dotted, parse
 
@@ -34,10 +34,16 @@ def derived(requests: Requests, plans: Sequence[Plan]) -> dict[str, tuple[Settin
     for name, service in requests.platform.services.items():
         asking = [plan for plan in plans if plan.workload.service == name]
         if asking:
-            dialect = dialect_of(service.engine.kind)
-            flags = Flags(dialect.in_flight_limit, dialect.queued_tokens_limit)
-            found[name] = settings(asking, requests.platform.node_pools[service.node_pool], flags)
+            pool = requests.platform.node_pools[service.node_pool]
+            found[name] = settings(asking, pool, _flags(service))
     return found
+
+
+def _flags(service: Service) -> Flags:
+    dialect = dialect_of(service.engine.kind)
+    bounds = (dialect.in_flight_limit, dialect.queued_tokens_limit)
+    younger = {flag: brought for flag in bounds if flag and (brought := lacking(service.engine, flag))}
+    return Flags(*bounds, younger)
 
 
 def settings_section(name: str, ours: Sequence[Setting]) -> Section:

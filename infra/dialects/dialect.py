@@ -27,8 +27,8 @@ class Dialect:
     """One engine.
 
     `reserved` are flags, without dashes, that `engine.args` may not set, because `arguments` sets them or relies on
-    their absence; each with what to do instead. `shown_flags` are
-    those whose value may be shown in a pull request. `cache_env` are
+    their absence; each with what to do instead. `since` is the release that brought a flag, for those that not
+    every engine in use has. `shown_flags` are those whose value may be shown in a pull request. `cache_env` are
     variables that name folders below the compile cache, as `variable -> subfolder`. `in_flight_limit` is the flag that
     bounds the requests in flight at one replica, running and waiting; the engine refuses what comes beyond.
     `queued_tokens_limit` bounds the prompt tokens that are not computed yet; None where the engine has no such flag.
@@ -38,6 +38,7 @@ class Dialect:
     command: tuple[str, ...]
     arguments: Callable[[Launch], list[str]]
     reserved: Mapping[str, str]
+    since: Mapping[str, str]
     shown_flags: frozenset[str]
     port: int
     health_path: str

@@ -53,6 +53,15 @@ _RESERVED = {
     "uds": "Remove it: requests come over TCP.",
 }
 
+# Source: `vllm/engine/arg_utils.py` of the source distributions 0.17.1 and 0.18.0, 0.28.0 and 0.29.0, 0.31.0 and
+# 0.32.0: the first of each pair has no such flag.
+_SINCE = {
+    "custom-histogram-buckets": "0.32.0",
+    "max-num-queued-reqs": "0.29.0",
+    "max-num-queued-tokens": "0.29.0",
+    "shutdown-timeout": "0.18.0",
+}
+
 _SHOWN = frozenset(
     {
         "async-scheduling",
@@ -104,6 +113,7 @@ VLLM = Dialect(
     command=("vllm", "serve"),
     arguments=_arguments,
     reserved=_RESERVED,
+    since=_SINCE,
     shown_flags=_SHOWN,
     port=8000,
     # The server listens only once the model is loaded, and answers 503 only when the engine is dead.

@@ -70,6 +70,15 @@ class TestDerived:
         assert threshold["value"] == 40
         assert "at 40 this peak would run on 3 replicas, not 4" in threshold["why"]
 
+    def test_a_bound_that_the_engine_is_too_old_for_has_no_place(self, stack: Path) -> None:
+        edit(stack / "platform.yaml", "version: 0.33.0", "version: 0.28.1")
+        found = settings()
+        one = found["in flight at one replica at most"]
+        assert (one["place"], one["value"], found["gateway's cap, in flight"]["value"]) == (None, "58", 928)
+        assert one["why"].endswith("; vllm 0.28.1 has no --max-num-queued-reqs, 0.29.0 brought it")
+        run("plan", "-s", "local", "--write")
+        assert load_platform("local", stack.parent).services["support-bot"].engine.args == {}
+
     def test_a_queue_limit_counts_before_the_first_tokens(self, stack: Path) -> None:
         write_request(stack, {"rps": 20, "request_duration_s": 7.8}, slo={"queue_p95_ms": 150}, **NO_RESERVE)
         one = settings()["in flight at one replica at most"]
@@ -169,8 +178,11 @@ class TestWrite:
         assert "      max_num_seqs: 54  # the knee: 40 is 75 % of it" in after
         again = run("plan", "-s", "local")
         assert "platform.yaml has them all." in again.stdout
-        run("plan", "-s", "local", "--write")
+        unchanged = (stack / "platform.yaml").stat()
+        result = run("plan", "-s", "local", "--write")
+        assert ("Nothing to change" in result.stderr, "Wrote" in result.stderr) == (True, False)
         assert (stack / "platform.yaml").read_text() == after
+        assert (stack / "platform.yaml").stat().st_ino == unchanged.st_ino, "it was replaced by itself"
 
     def test_without_it_the_diff_is_only_shown(self, stack: Path) -> None:
         before = (stack / "platform.yaml").read_bytes()

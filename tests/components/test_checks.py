@@ -72,3 +72,35 @@ def test_the_fault_names_file_and_line(tmp_path: Path, monkeypatch: pytest.Monke
     (fault,) = caught.value.faults
     assert (fault.line, fault.path) == (line, "services.support-bot.engine.args.port")
     assert str(fault).startswith(str(tmp_path))
+
+
+def _of_version(version: str, **args: str) -> dict[str, Any]:
+    flags = {name.replace("_", "-"): value for name, value in args.items()}
+    return {"support-bot": service_data(engine=service_data()["engine"] | {"version": version, "args": flags})}
+
+
+@pytest.mark.parametrize(("version", "is_refused"), [("0.17.1", True), ("0.9", True), ("0.18", False), ("1.0", False)])
+def test_an_engine_that_does_not_know_what_every_engine_gets(version: str, *, is_refused: bool) -> None:
+    found = list(misfits(platform(_of_version(version))))
+    assert bool(found) == is_refused
+    for one in found:
+        assert one.path == ("services", "support-bot", "engine", "version")
+        assert (one.got, one.expected) == (version, "0.18.0 or newer: every engine is started with --shutdown-timeout")
+
+
+@pytest.mark.parametrize(
+    ("flag", "lacks", "has"),
+    [
+        ("max_num_queued_reqs", "0.28.0", "0.29.0"),
+        ("max_num_queued_tokens", "0.28.0", "0.29"),
+        ("max_num_queued_t", "0.28.0", "0.29"),  # engines take a flag's unique beginning for the flag
+        ("custom_histogram_buckets", "0.31.0", "0.32.0"),
+    ],
+)
+def test_a_flag_that_is_younger_than_the_engine(flag: str, lacks: str, has: str) -> None:
+    (found,) = misfits(platform(_of_version(lacks, **{flag: "100"})))
+    name = flag.replace("_", "-")
+    assert found.path == ("services", "support-bot", "engine", "args", name)
+    assert found.got == f"--{name} of vllm {lacks}"
+    assert found.expected.startswith(has)
+    assert list(misfits(platform(_of_version(has, **{flag: "100"})))) == []
