@@ -11,8 +11,9 @@ from pydantic.json_schema import GenerateJsonSchema
 from cli.options import examples
 from evidence.record import ServingRecord
 from stacks.events import CalendarSpec
+from stacks.field_types import Spec
 from stacks.prices import Prices
-from stacks.spec import Platform, Spec
+from stacks.spec import Platform
 from stacks.workloads import WorkloadsSpec
 
 FILES = {

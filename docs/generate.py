@@ -17,8 +17,9 @@ from cli.main import warmline
 from cli.schema import FILES
 from evidence.record import ServingRecord
 from stacks.events import CalendarSpec
+from stacks.field_types import Spec
 from stacks.prices import Prices
-from stacks.spec import Platform, Spec
+from stacks.spec import Platform
 from stacks.workloads import WorkloadsSpec
 
 REFERENCE = Path(__file__).parent / "reference"

@@ -13,8 +13,9 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from infra import labels
+from stacks.field_types import Number
 from stacks.ownership import BASELINE_ANNOTATION
-from stacks.spec import Number, Service
+from stacks.spec import Service
 
 IGNORED_FIELDS = ["spec.minReplicaCount"]
 """`warmline prescale` owns the floor once the object is there; Pulumi owns everything else, the ceiling too."""

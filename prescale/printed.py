@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 MOST = 10**12
-"""Replicas or GPUs; a larger number is no stack's, by the bounds of `stacks.spec`."""
+"""Replicas or GPUs; a larger number is no stack's, by the bounds of `stacks.field_types`."""
 
 Number = int | float
 

@@ -10,11 +10,11 @@ from itertools import chain
 from whenever import Instant, PlainDateTime, Time, ZonedDateTime
 
 from stacks.events import CalendarSpec, EventSpec, Repeat
+from stacks.field_types import Number
 from stacks.fit import Misfit
 from stacks.local_time import END_YEAR, FIRST_YEAR, OTHER_YEAR, once, widest, zone_faults
 from stacks.recurrence import Rule, rule_faults
 from stacks.series import Event, Series
-from stacks.spec import Number
 
 Place = tuple[str | int, ...]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from stacks.spec import Percent, Positive, Spec, fault
+from stacks.field_types import Percent, Positive, Spec, fault
 
 Headroom = Annotated[Percent, Field(ge=0, le=400)]
 

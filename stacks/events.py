@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from stacks.demand import Demand, Headroom
-from stacks.spec import Name, Number, Seconds, Spec, Text, fault
+from stacks.field_types import Name, Number, Seconds, Spec, Text, fault
 
 LocalTime = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2})?([+-]\d{2}:\d{2}|Z)?$")]
 LocalDate = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]

@@ -16,10 +16,10 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from stacks.faults import InputError
+from stacks.field_types import Positive, Spec, Text, fault
 from stacks.fit import Misfit
 from stacks.loader import stacks_root
 from stacks.reading import faults_at, read
-from stacks.spec import Positive, Spec, Text, fault
 
 PRICES_FILE = "prices.yaml"
 REGION = r"^[a-z]{2}(-[a-z]+)+-\d$"

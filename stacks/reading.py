@@ -10,10 +10,10 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from stacks.faults import Fault, InputError
+from stacks.field_types import Spec
 from stacks.files import Unreadable, text_of
 from stacks.fit import Misfit
 from stacks.pruning import pruned
-from stacks.spec import Spec
 from stacks.wording import short, validation_fault
 from stacks.yaml_text import Document, dotted, parse
 

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from stacks.faults import Fault
 from stacks.yaml_text import Document, dotted, plain
 
-# Patterns of `stacks.spec` and `stacks.events` as a person would say them, by a piece that only they have.
+# Patterns of `stacks.field_types` and of the specs as a person would say them, by a piece that only they have.
 PATTERNS = {
     r"^\d{4}-\d{2}-\d{2}$": "a date, as 2026-07-20",
     r"^[a-z]{2}(-[a-z]+)+": "an AWS Region, as us-east-1",

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from stacks.spec import Number, Percent, Positive, Spec, Text, fault
+from stacks.field_types import Number, Percent, Positive, Spec, Text, fault
 
 Share = Annotated[Percent, Field(ge=0, le=100)]
 Hits = Annotated[Percent, Field(ge=0, lt=100)]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from stacks.spec import Count, CountOrNone, Name, Number, Percent, Positive, ServiceName, Spec, Text, fault
+from stacks.field_types import Count, CountOrNone, Name, Number, Percent, Positive, ServiceName, Spec, Text, fault
 from stacks.workload_class import Share, WorkloadClass
 
 ReserveName = Literal["failure", "rollout", "cold_start", "near_term_growth"]

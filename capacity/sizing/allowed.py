@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from capacity.replicas import decimal_text
 from capacity.sizing.plan import Plan
-from stacks.spec import Spec
+from stacks.field_types import Spec
 from stacks.workload_class import WAYS, Lengths, WorkloadClass
 
 # Asked at the most, or at the least -> the service's own field of the same name.

@@ -12,8 +12,9 @@ from infra.manifests import manifests
 from infra.overview import notes, short_image
 from infra.render import render
 from infra.scaled_object import plain
+from stacks.field_types import Number
 from stacks.node_contract import node_facts
-from stacks.spec import NodePool, Number, Service
+from stacks.spec import NodePool, Service
 from tests.components.specs import platform, service_data
 
 
