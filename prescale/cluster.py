@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
 import httpx2
@@ -16,6 +16,7 @@ from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import User
 from lightkube.core.exceptions import ConfigError, LoadResourceError
 from lightkube.generic_resource import GenericNamespacedResource, create_api_info
+from lightkube.operators import not_in
 from lightkube.types import PatchType
 from whenever import Instant
 
@@ -23,13 +24,16 @@ from prescale.clock import Clock
 from prescale.exec_plugin import signed_in
 from prescale.kubeconfig import choose
 from prescale.kubeconfig_entries import ClusterEntry
-from prescale.objects import Conflict, Refused
+from prescale.objects import Conflict, Denied, Refused
 from prescale.shapes import AutoscalerShape, PodShape, ScaledObjectShape, checked
 from prescale.wire import Wire
 from stacks import ownership
 from stacks.reach import OutOfReach
 
 TIMEOUT = httpx2.Timeout(10.0, connect=5.0)
+PAGE = 500  # objects of one answer, where there may be tens of thousands
+
+T = TypeVar("T")
 
 
 # Plain dictionaries: typed models would cost a no-op run more time than its one call.
@@ -127,6 +131,33 @@ class Cluster:
         """Every pod that carries the stack's label, in one call."""
         with self._reaching():
             return checked(self._client.list(Pod, labels={ownership.STACK_LABEL: stack}), PodShape)
+
+    def listed(
+        self, resource: Any, each: Callable[[dict[str, Any]], T], *, everywhere: bool, without: Mapping[str, list[str]]
+    ) -> list[T]:
+        """Every object of one kind, page by page, as `each` makes it.
+
+        Args:
+            resource: a resource class of lightkube.
+            everywhere: in all namespaces; only of kinds that have one.
+            without: field -> values of it that are not wanted.
+
+        Raises:
+            Denied: the server does not show this kind, or does not know it.
+        """
+        where: Any = {"namespace": "*"} if everywhere else {}
+        fields: Any = {name: not_in(values) for name, values in without.items()} or None
+        with self._reaching():
+            try:
+                return [each(item) for item in self._client.list(resource, chunk_size=PAGE, fields=fields, **where)]
+            except ApiError as error:
+                if error.status.code in {403, 404}:
+                    raise Denied(error.status.code, error.status.message or "") from None
+                raise
+            except httpx2.HTTPStatusError as error:
+                if error.response.status_code in {403, 404}:  # with no word of why
+                    raise Denied(error.response.status_code, "") from None
+                raise
 
     def http(self, timeout_s: float) -> httpx2.Client:
         """A plain HTTP client with the kubeconfig's address and credentials, for what is no resource (pod proxies)."""

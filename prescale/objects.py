@@ -17,6 +17,14 @@ class Refused(Exception):  # noqa: N818 - it names the state
     """The API server or an admission webhook does not want the patch; the text says why."""
 
 
+class Denied(Exception):  # noqa: N818 - it names the state
+    """The API server does not show one kind (403), or does not know it (404); others it may."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
 class Objects(Protocol):
     """The reads and the one write. Each may raise `stacks.reach.OutOfReach`."""
 

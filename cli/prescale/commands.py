@@ -7,6 +7,7 @@ import click
 from cli.exits import FINDING
 from cli.options import examples, output_option, stack_option
 from cli.prescale.at import at_option, moment
+from cli.prescale.preflight import preflight
 from cli.prescale.status import status
 from cli.prescale.sync import sync
 
@@ -73,3 +74,4 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
 
 prescale.add_command(sync)
 prescale.add_command(status)
+prescale.add_command(preflight)

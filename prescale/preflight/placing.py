@@ -1,0 +1,233 @@
+"""Whole replicas on the nodes there are, as the scheduler would put them: what fits is really laid out, node by node.
+
+So it never claims room that is not there. It lays out the largest replicas first and fills nodes up, which is the best
+order; a scheduler that meets the small ones first may do worse. Not reckoned: required podAffinity, host ports.
+
+Source: Kubernetes 1.34, kube-scheduler plugins NodeResourcesFit, NodeUnschedulable, NodeAffinity, TaintToleration,
+PodTopologySpread, InterPodAffinity.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from prescale.preflight.kinds.meta import Amounts, LabelSelector
+from prescale.preflight.kinds.node import Node
+from prescale.preflight.kinds.pod import NodeSelector, PodSpec, PodTerm, SpreadConstraint
+from prescale.preflight.selecting import is_of, kept_off_by, may_be_on, selects
+from stacks.node_contract import GPU_RESOURCE
+
+NONE = Fraction(0)
+
+OTHER_POOL = "not of its node selector or affinity"
+MENDABLE = {None, "cordoned", "not Ready", "being removed"}
+"""What keeps replicas off a node that would hold them on another day."""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """What is to be placed: `count` pods of `spec`, which request `requests`.
+
+    `confined_to` are the node selectors of its bound volumes. With `may_preempt` it takes the place of pods below
+    `priority`.
+    """
+
+    service: str
+    namespace: str
+    labels: Mapping[str, str]
+    spec: PodSpec
+    requests: Amounts
+    count: int
+    priority: int = 0
+    may_preempt: bool = False
+    confined_to: tuple[NodeSelector, ...] = ()
+
+    @property
+    def size(self) -> tuple[Fraction, ...]:
+        return tuple(self.requests.get(name, NONE) for name in (GPU_RESOURCE, "memory", "cpu"))
+
+
+@dataclass(frozen=True)
+class Held:
+    """One pod that is on a node. `yields` says that pods of a higher priority may take its place."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    requests: Amounts
+    priority: int = 0
+    yields: bool = False
+
+
+@dataclass
+class Room:
+    """A node and what is on it; placing puts more on it."""
+
+    node: Node
+    held: list[Held] = field(default_factory=list)
+    used: Amounts = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, node: Node, held: Iterable[Held]) -> Room:
+        room = cls(node)
+        for one in held:
+            room.take(one)
+        return room
+
+    def take(self, held: Held) -> None:
+        self.held.append(held)
+        for name, value in held.requests.items():
+            self.used[name] = self.used.get(name, NONE) + value
+
+    def free(self, name: str, replica: Replica) -> Fraction:
+        """Of one resource, for this replica."""
+        yielding = NONE
+        if replica.may_preempt:
+            lower = (one for one in self.held if one.yields and one.priority < replica.priority)
+            yielding = sum((one.requests.get(name, NONE) for one in lower), NONE)
+        return self.node.status.allocatable.get(name, NONE) - self.used.get(name, NONE) + yielding
+
+    def lacks(self, replica: Replica) -> str | None:
+        """The first resource of which too little is left."""
+        for name in sorted(replica.requests, key=lambda name: name != GPU_RESOURCE):
+            if self.free(name, replica) < replica.requests[name]:
+                have = self.node.status.allocatable.get(name, NONE)
+                return f"offers no {name}" if have == 0 else f"too little {name} left"
+        return None
+
+
+@dataclass(frozen=True)
+class Placement:
+    """How many of each service's replicas found a node; of the first that did not, why not, and on how many nodes."""
+
+    placed: Mapping[str, int]
+    refused: Mapping[str, Mapping[str, int]]
+
+
+def place(replicas: Iterable[Replica], rooms: Sequence[Room]) -> Placement:
+    """Lay out all replicas, the largest first. `rooms` are filled on the way."""
+    placed: dict[str, int] = {}
+    refused: dict[str, Mapping[str, int]] = {}
+    for replica in sorted(replicas, key=lambda one: (one.size, one.service), reverse=True):
+        barred = {room.node.name: never(replica, room.node) for room in rooms}
+        open_rooms = [room for room in rooms if barred[room.node.name] is None]
+        spreads = [_Spread.of(one, replica, rooms) for one in replica.spec.topology_spread_constraints if one.binds]
+        apart = [_Apart(term.topology_key, term.label_selector, term.namespaces) for term in _anti_affinity(replica)]
+        for number in range(replica.count):
+            reasons = {room.node.name: _why_not(replica, room, rooms, spreads, apart) for room in open_rooms}
+            fitting = [room for room in open_rooms if reasons[room.node.name] is None]
+            if not fitting:
+                said = [reason for reason in {**barred, **reasons}.values() if reason]
+                refused[replica.service] = dict(Counter(said).most_common())
+                break
+            chosen = min(fitting, key=lambda room: _fullest(replica, room, spreads))
+            chosen.take(Held(replica.namespace, replica.labels, replica.requests, replica.priority))
+            for spread in spreads:
+                spread.add(chosen.node)
+            placed[replica.service] = number + 1
+    return Placement(placed, refused)
+
+
+def never(replica: Replica, node: Node) -> str | None:
+    """What keeps it off this node whatever is on it."""
+    taint = kept_off_by(replica.spec, node)
+    reasons = (
+        (not may_be_on(replica.spec, node), OTHER_POOL),
+        (node.spec.unschedulable, "cordoned"),
+        (not node.is_ready, "not Ready"),
+        (node.metadata.deletion_timestamp is not None, "being removed"),
+        (taint is not None, f"taint {taint.key}:{taint.effect}" if taint else ""),
+        (not all(is_of(selector, node) for selector in replica.confined_to), "out of reach of its volumes"),
+    )
+    return next((text for is_so, text in reasons if is_so), None)
+
+
+def _why_not(
+    replica: Replica, room: Room, rooms: Sequence[Room], spreads: Iterable[_Spread], apart: Iterable[_Apart]
+) -> str | None:
+    if lack := room.lacks(replica):
+        return lack
+    for spread in spreads:
+        if reason := spread.refuses(room.node):
+            return reason
+    return next((reason for one in apart if (reason := one.refuses(replica, room, rooms))), None)
+
+
+def _fullest(replica: Replica, room: Room, spreads: Iterable[_Spread]) -> tuple[int, Fraction, str]:
+    """Emptiest domains first, or a constraint ends it early; among those the node that is nearly full."""
+    return sum(spread.there(room.node) for spread in spreads), room.free(GPU_RESOURCE, replica), room.node.name
+
+
+def _anti_affinity(replica: Replica) -> Iterable[PodTerm]:
+    return replica.spec.affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """One term of the required anti-affinity."""
+
+    key: str
+    selector: LabelSelector | None
+    namespaces: tuple[str, ...]
+
+    def refuses(self, replica: Replica, room: Room, rooms: Sequence[Room]) -> str | None:
+        domain = room.node.metadata.labels.get(self.key)
+        if domain is None:
+            return None
+        spaces = self.namespaces or (replica.namespace,)
+        for other in rooms:
+            if other.node.metadata.labels.get(self.key) == domain and any(
+                one.namespace in spaces and selects(self.selector, one.labels) for one in other.held
+            ):
+                return f"anti-affinity over {self.key}"
+        return None
+
+
+@dataclass
+class _Spread:
+    """One constraint that binds, with the pods counted in each of its domains."""
+
+    constraint: SpreadConstraint
+    counts: dict[str, int]
+    counts_itself: bool
+
+    @classmethod
+    def of(cls, constraint: SpreadConstraint, replica: Replica, rooms: Iterable[Room]) -> _Spread:
+        key, spec = constraint.topology_key, replica.spec
+        same = {name: replica.labels[name] for name in constraint.match_label_keys if name in replica.labels}
+
+        def means(labels: Mapping[str, str]) -> bool:
+            return selects(constraint.label_selector, labels) and same.items() <= labels.items()
+
+        counts: dict[str, int] = {}
+        for room in rooms:
+            node = room.node
+            if key not in node.metadata.labels:
+                continue
+            if constraint.node_affinity_policy == "Honor" and not may_be_on(spec, node):
+                continue
+            if constraint.node_taints_policy == "Honor" and kept_off_by(spec, node):
+                continue
+            domain = node.metadata.labels[key]
+            here = sum(one.namespace == replica.namespace and means(one.labels) for one in room.held)
+            counts[domain] = counts.get(domain, 0) + here
+        return cls(constraint, counts, means(replica.labels))
+
+    def there(self, node: Node) -> int:
+        return self.counts.get(node.metadata.labels.get(self.constraint.topology_key, ""), 0)
+
+    def refuses(self, node: Node) -> str | None:
+        key = self.constraint.topology_key
+        domain = node.metadata.labels.get(key)
+        if domain is None:
+            return f"no label {key}"
+        least = min(self.counts.values(), default=0) if len(self.counts) >= self.constraint.min_domains else 0
+        skew = self.counts.get(domain, 0) + self.counts_itself - least
+        return f"spread over {key}" if skew > self.constraint.max_skew else None
+
+    def add(self, node: Node) -> None:
+        domain = node.metadata.labels.get(self.constraint.topology_key, "")
+        if self.counts_itself and domain in self.counts:
+            self.counts[domain] += 1

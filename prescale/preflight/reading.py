@@ -1,0 +1,81 @@
+"""One reading of the cluster: every kind once. Thin; what the objects mean is the checks' business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lightkube.generic_resource import GenericGlobalResource, GenericNamespacedResource, create_api_info
+from whenever import Instant
+
+from prescale.clock import Clock
+from prescale.cluster import Cluster
+from prescale.objects import Denied
+from prescale.observed import Observed, observe
+from prescale.preflight.kinds.meta import S, Shape, typed
+from prescale.preflight.seen import KINDS, SCALED_OBJECTS, Kind, Seen
+from prescale.shapes import ScaledObjectShape, checked
+from stacks import ownership
+from stacks.reach import OutOfReach
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`observed` are the stack's own ScaledObjects as the pre-scaler sees them; `clock` is the server's beside ours."""
+
+    seen: Seen
+    observed: tuple[Observed, ...]
+    clock: Clock
+    where: str
+
+
+def read(cluster: Cluster, stack: str, now: Instant) -> Reading:
+    """List what there is.
+
+    A kind that the API server does not know has no objects; one that it does not show is noted.
+
+    Raises:
+        OutOfReach: the cluster did not answer as it should, or shows no ScaledObjects.
+    """
+    observed: list[Observed] = []
+
+    def scaled_object(item: dict[str, Any]) -> Shape:
+        (metadata,) = (one["metadata"] for one in checked([item], ScaledObjectShape))
+        if (metadata.get("labels") or {}).get(ownership.STACK_LABEL) == stack:
+            observed.append(observe(item))
+        return typed(item, SCALED_OBJECTS.shape)
+
+    objects: dict[str, tuple[Shape, ...]] = {}
+    unread: dict[str, str] = {}
+    for kind, is_pointed_to in KINDS:
+        if is_pointed_to is not None and not is_pointed_to(Seen(objects, unread)):
+            continue
+        try:
+            if kind is SCALED_OBJECTS:
+                objects[str(kind)] = tuple(_listed(cluster, kind, scaled_object))
+            else:
+                objects[str(kind)] = tuple(_listed(cluster, kind, lambda item, kind=kind: typed(item, kind.shape)))
+        except Denied as denied:
+            if kind is SCALED_OBJECTS:
+                raise _nothing_to_judge(cluster, denied) from None
+            if denied.code == 403:
+                unread[str(kind)] = f"Forbidden. {_grant(kind)}"
+    return Reading(Seen(objects, unread), tuple(observed), cluster.clock(now), cluster.where)
+
+
+def _listed(cluster: Cluster, kind: Kind[S], each: Any) -> list[Shape]:
+    base = GenericGlobalResource if kind.scope == "cluster" else GenericNamespacedResource
+    info = create_api_info(kind.group, kind.version, kind.name, kind.plural)
+    resource = type(kind.name, (base,), {"_api_info": info})
+    return cluster.listed(resource, each, everywhere=kind.scope == "every namespace", without=kind.without)
+
+
+def _grant(kind: Kind[Any]) -> str:
+    where = "in the stack's namespace" if kind.scope == "namespace" else "by a ClusterRole"
+    return f"Give the user the verb list on {kind}, {where}"
+
+
+def _nothing_to_judge(cluster: Cluster, denied: Denied) -> OutOfReach:
+    if denied.code == 404:
+        return OutOfReach(cluster.address, "it does not know ScaledObjects", "Install KEDA, or correct the context.")
+    return OutOfReach(cluster.address, f"it answered 403: {denied}", f"{_grant(SCALED_OBJECTS)}.")

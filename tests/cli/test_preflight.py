@@ -1,0 +1,192 @@
+"""`warmline prescale preflight` from the command line to the API server's HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import httpx2
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import warmline
+from prescale import clock
+from prescale import cluster as clustering
+from prescale.cluster import Cluster
+from prescale.preflight.seen import KINDS
+from tests.cli.stack_folder import copied_stacks, edit
+from tests.core.api_double import config
+from tests.core.preflight.world import NOW, World, world
+
+
+class Api:
+    """An API server that lists what `world` holds. `denied` says which kinds it answers with another code."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.denied: dict[str, int] = {}
+        self.requests: list[httpx2.Request] = []
+        self.page = 0
+
+    def handle(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        plural = request.url.path.rpartition("/")[2]
+        (kind,) = [str(kind) for kind, _ in KINDS if kind.plural == plural]
+        if kind in self.denied:
+            code = self.denied[kind]
+            return httpx2.Response(code, json={"kind": "Status", "code": code, "message": f"{kind} is not shown"})
+        items = self.world.objects.get(kind, [])
+        begin = int(request.url.params.get("continue", "0"))
+        end = begin + (self.page or len(items) or 1)
+        metadata = {"resourceVersion": "1", **({"continue": str(end)} if end < len(items) else {})}
+        return httpx2.Response(200, json={"metadata": metadata, "items": items[begin:end]})
+
+    @property
+    def asked(self) -> Counter[str]:
+        return Counter(request.url.path for request in self.requests)
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
+    root = copied_stacks(tmp_path)
+    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    made = Api(world())
+    cluster = Cluster(config(), "serving", httpx2.MockTransport(made.handle))
+    cluster.wire._sleep = lambda _: None
+    monkeypatch.setattr(clustering.Cluster, "of", lambda *_: cluster)
+    return made
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(warmline, ["prescale", "preflight", *arguments, "-s", "local"])
+    assert "Traceback" not in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def test_clean(api: Api) -> None:
+    result = run()
+    assert result.exit_code == 0, result.output
+    first, last = result.output.splitlines()
+    assert first == "diwali-sale, from 2027-10-29 19:30 Asia/Kolkata (14:00Z) on: support-bot 7"
+    assert last.startswith("0 found, 0 not checked, of: target, nodes, quota, ")
+
+
+def test_each_kind_is_listed_once_and_nothing_else_is_asked(api: Api) -> None:
+    run()
+    always = [kind for kind, is_pointed_to in KINDS if is_pointed_to is None]
+    assert len(api.requests) == len(always) == 12
+    assert set(api.asked.values()) == {1}
+    assert {request.method for request in api.requests} == {"GET"}
+    pods = next(request for request in api.requests if request.url.path == "/api/v1/pods")
+    assert pods.url.params["fieldSelector"] == "status.phase!=Failed,status.phase!=Succeeded"
+    assert not any("secrets" in path for path in api.asked)
+
+
+def test_pages_are_one_list(api: Api) -> None:
+    api.page = 7
+    assert run().exit_code == 0
+    assert api.asked["/api/v1/nodes"] == 3
+
+
+def test_found_in_words_and_as_data(api: Api) -> None:
+    api.world.keep_nodes(5)
+    result = run()
+    assert result.exit_code == 1
+    assert (
+        "! nodes, support-bot: nodes of pool l40s: got room for 5 of 7 replicas (5 x too little nvidia.com/gpu left), "
+        "expected 7 whole replicas. Uncordon or mend nodes"
+    ) in result.output
+    data = json.loads(run("-o", "json").output)
+    assert data["moments"] == [{"at": "2027-10-29T14:00:00Z", "events": ["diwali-sale"], "floors": {"support-bot": 7}}]
+    (found,) = data["findings"]
+    assert (found["check"], found["service"], found["got"]) == (
+        "nodes",
+        "support-bot",
+        "room for 5 of 7 replicas (5 x too little nvidia.com/gpu left)",
+    )
+    assert data["not_checked"] == []
+    assert {"nodes", "quota", "trigger", "server"} <= set(data["checks"])
+
+
+def test_the_floors_of_another_time(api: Api) -> None:
+    api.world.keep_nodes(5)
+    result = run("--at", "2027-10-28 12:00")
+    assert (result.exit_code, result.output.splitlines()[0]) == (
+        0,
+        "the baselines, from 2027-10-28 12:00 Asia/Kolkata (06:30Z) on: support-bot 2",
+    )
+    assert run("--at", "2027-10-29 23:00").exit_code == 1
+
+
+def test_a_named_event(api: Api) -> None:
+    assert run("--event", "diwali-sale").exit_code == 0
+    result = run("--event", "holi")
+    assert result.exit_code == 2
+    assert "no event 'holi'; ahead are diwali-sale" in result.output
+    assert run("--event", "diwali-sale", "--at", "2027-10-29 20:00").exit_code == 2
+    assert run("--at", "soon").exit_code == 2
+
+
+def test_what_is_forbidden_is_said_and_counts_where_asked_for(api: Api) -> None:
+    api.denied = {"resourcequotas": 403}
+    result = run()
+    assert result.exit_code == 0
+    said = "Forbidden. Give the user the verb list on resourcequotas, in the stack's namespace"
+    assert f"? quota: not checked, because {said}" in result.output
+    assert run("--strict").exit_code == 1
+
+
+def test_a_kind_the_server_does_not_know_has_no_objects(api: Api) -> None:
+    ident = "shop:keda.sh/ScaledObject:serving/support-bot"
+    api.world.scaled_object["metadata"]["annotations"]["argocd.argoproj.io/tracking-id"] = ident
+    api.denied = {"applications.argoproj.io": 404}
+    result = run()
+    assert result.exit_code == 0
+    assert (
+        "? owner, support-bot: not checked, because Argo CD's Application shop is not in this cluster" in result.output
+    )
+
+
+@pytest.mark.parametrize(("code", "fix"), [(404, "Install KEDA"), (403, "verb list on scaledobjects.keda.sh")])
+def test_without_scaled_objects_the_cluster_is_out_of_reach(api: Api, code: int, fix: str) -> None:
+    api.denied = {"scaledobjects.keda.sh": code}
+    result = run()
+    assert result.exit_code == 3
+    assert fix in result.output
+
+
+def test_an_answer_that_is_none_of_an_api_server(api: Api) -> None:
+    api.world.nodes[0]["status"]["allocatable"]["cpu"] = "many"
+    result = run()
+    assert result.exit_code == 3
+    assert "its answer is not one of a Kubernetes API server" in result.output
+
+
+def test_nulls_are_as_good_as_nothing(api: Api) -> None:
+    api.world.nodes[0]["spec"]["unschedulable"] = None
+    api.world.template["volumes"][0]["persistentVolumeClaim"] = None
+    api.world.deployment["spec"]["template"]["metadata"]["creationTimestamp"] = None
+    assert run().exit_code == 0
+
+
+def test_a_stack_that_is_not_built(api: Api) -> None:
+    api.world.objects["scaledobjects.keda.sh"].clear()
+    result = run()
+    assert result.exit_code == 1
+    assert "! target, support-bot: ScaledObject: got nothing of stack local is in namespace serving" in result.output
+
+
+def test_a_floor_above_the_ceiling_is_bad_input(api: Api, tmp_path: Path) -> None:
+    edit(tmp_path / "stacks" / "local" / "events.yaml", "rps: 26.7", "rps: 267")
+    assert run().exit_code == 2
+    assert api.requests == []
+
+
+def test_several_stacks_and_the_worst_exit_code(api: Api) -> None:
+    result = run("-s", "nowhere")
+    assert result.exit_code == 2
+    assert "no stack 'nowhere'" in result.output
+    assert "Stack local\ndiwali-sale, from" in result.output
