@@ -27,9 +27,14 @@ def in_flight(rps: Exact, request_duration_s: Exact) -> Fraction:
     return Fraction(rps) * Fraction(request_duration_s)
 
 
-def of_load(requests_in_flight: Exact, in_flight_per_replica: Exact) -> Fraction:
-    """Replicas the load fills, as a fraction; `in_flight_per_replica` is the operating target, above 0."""
-    return Fraction(requests_in_flight) / Fraction(in_flight_per_replica)
+def of_load(load: Exact, per_replica: Exact) -> Fraction:
+    """Replicas the load fills, as a fraction.
+
+    Args:
+        load: requests in flight, or output tokens per second.
+        per_replica: the operating target in the same unit, above 0.
+    """
+    return Fraction(load) / Fraction(per_replica)
 
 
 def with_headroom(replicas: Exact, headroom_pct: Exact) -> Fraction:

@@ -14,7 +14,16 @@ from whenever import Instant
 
 from prescale.printed import Number, count, number, text
 
-FLOOR_INPUTS = ("rps", "request_duration_s", "in_flight_per_replica", "headroom_pct")
+# What a load is reckoned from, by its unit; what else a plan says of it follows.
+LOAD_INPUTS = {
+    "rps": ("rps", "request_duration_s", "in_flight_per_replica"),
+    "multiplier": ("rps", "request_duration_s", "in_flight_per_replica"),
+    "in_flight": ("in_flight", "in_flight_per_replica"),
+    "tokens_per_s": ("tokens_per_s", "tokens_per_s_per_replica"),
+    "replicas": ("replicas",),
+}
+# The units' inputs in one order, and the rest.
+FLOOR_INPUTS = (*dict.fromkeys(name for names in LOAD_INPUTS.values() for name in names), "headroom_pct")
 TIME_INPUTS = ("lead_time_s", "margin_s")
 
 Kind = Literal["added", "removed", "cancelled", "reinstated", "moved", "changed"]
@@ -58,11 +67,11 @@ Plan = Mapping[tuple[str, str], Planned]
 
 @dataclass(frozen=True)
 class Cause:
-    """One number the floor or the raise time was reckoned from."""
+    """One number the floor or the raise time was reckoned from; None on the side that reckons without it."""
 
     name: str
-    before: Number
-    after: Number
+    before: Number | None
+    after: Number | None
 
 
 @dataclass(frozen=True)
@@ -141,9 +150,16 @@ def _planned(item: Any, gpus_per_replica: Mapping[str, int]) -> Planned:
         start=moments[1],
         end=moments[2],
         zone=zone,
-        inputs={name: number(item[name]) for name in (*FLOOR_INPUTS, *TIME_INPUTS)},
+        inputs={name: number(item[name]) for name in (*_load_inputs(item), "headroom_pct", *TIME_INPUTS)},
         gpus_per_replica=gpus_per_replica.get(service),
     )
+
+
+def _load_inputs(item: Any) -> tuple[str, ...]:
+    unit = text(item.get("unit", "rps"))  # plans that say none know only arrivals
+    if unit not in LOAD_INPUTS:
+        raise TypeError(f"{unit!r} is no unit of a load")
+    return LOAD_INPUTS[unit]
 
 
 def _change(was: Planned | None, becomes: Planned | None, now: Instant) -> EventChange | None:
@@ -152,9 +168,9 @@ def _change(was: Planned | None, becomes: Planned | None, now: Instant) -> Event
     if was.is_over(now) and becomes.is_over(now):
         return None
     causes = tuple(
-        Cause(name, was.inputs[name], becomes.inputs[name])
+        Cause(name, was.inputs.get(name), becomes.inputs.get(name))
         for name in (*FLOOR_INPUTS, *TIME_INPUTS)
-        if was.inputs[name] != becomes.inputs[name]
+        if was.inputs.get(name) != becomes.inputs.get(name)
     )
     by_code = _is_by_code(was, becomes, {cause.name for cause in causes})
     if was.is_cancelled != becomes.is_cancelled:

@@ -15,6 +15,7 @@ from whenever import Instant, ZonedDateTime
 
 from capacity import replicas
 from prescale.clock import FIRST
+from prescale.floors.load import Load, headroom_pct, load_of
 from stacks.demand import Demand
 from stacks.faults import Fault, InputError
 from stacks.loader import Stack
@@ -23,17 +24,6 @@ from stacks.spec import Service
 
 # How far ahead of the raise what repeats is reckoned: far enough to mend what a plan shows, and no endless list.
 AHEAD_S = 28 * 86400
-
-
-@dataclass(frozen=True)
-class Load:
-    """A load and the replicas it comes to, before any headroom."""
-
-    rps: Fraction
-    request_duration_s: Decimal
-    in_flight: Fraction
-    in_flight_per_replica: Decimal
-    replicas: Fraction
 
 
 @dataclass(frozen=True)
@@ -136,25 +126,18 @@ def chain(t0: Instant, links: Iterable[tuple[str, int]]) -> tuple[Step, ...]:
     return tuple(reversed(steps))
 
 
-def usual(service: Service) -> Load | None:
-    """The service's load without any event, where the platform says it."""
-    if service.usual_load is None:
-        return None
-    return _load(Fraction(service.usual_load.rps), service.usual_load.request_duration_s, service)
-
-
 def _window(stack: Stack, event: Event, name: str, demand: Demand) -> Window:
     service = stack.platform.services[name]
-    load = _event_load(demand, service)
-    headroom_pct = stack.calendar.headroom_pct if demand.headroom_pct is None else demand.headroom_pct
-    needed = replicas.with_headroom(load.replicas, headroom_pct)
+    load = load_of(demand, service)
+    on_top_pct = headroom_pct(demand, stack.calendar.headroom_pct)
+    needed = replicas.with_headroom(load.replicas, on_top_pct)
     margin_s = stack.calendar.ready_margin_s
     return Window(
         event=event.name,
         service=name,
         cancelled=event.cancelled,
         load=load,
-        headroom_pct=headroom_pct,
+        headroom_pct=on_top_pct,
         replicas_with_headroom=needed,
         floor=replicas.whole(needed),
         ceiling=service.replicas.max,
@@ -177,35 +160,10 @@ def _cold_start(service: Service) -> Sequence[tuple[str, int]]:
     )
 
 
-def _event_load(demand: Demand, service: Service) -> Load:
-    # The loader has made sure that what the event leaves out, the service's usual load says.
-    usual_load = service.usual_load
-    duration_s = demand.request_duration_s
-    if duration_s is None and usual_load is not None:
-        duration_s = usual_load.request_duration_s
-    if demand.rps is not None:
-        rps = Fraction(demand.rps)
-    elif demand.multiplier is not None and usual_load is not None:
-        rps = Fraction(demand.multiplier) * Fraction(usual_load.rps)
-    else:
-        rps = Fraction(0)
-    return _load(rps, duration_s or Decimal(0), service)
-
-
-def _load(rps: Fraction, request_duration_s: Decimal, service: Service) -> Load:
-    in_flight = replicas.in_flight(rps, request_duration_s)
-    per_replica = service.capacity.in_flight_per_replica
-    return Load(rps, request_duration_s, in_flight, per_replica, replicas.of_load(in_flight, per_replica))
-
-
 def _above_ceiling(stack: Stack, window: Window, index: int) -> Fault:
     place = ("events", index, "services", window.service)
-    load = window.load
-    text = replicas.decimal_text
-    got = (
-        f"a floor of {window.floor} replicas ({text(load.rps)} rps x {text(load.request_duration_s)} s / "
-        f"{text(load.in_flight_per_replica)} + {text(window.headroom_pct)} %)"
-    )
+    formula = f"{window.load.formula} + {replicas.decimal_text(window.headroom_pct)} %"
+    got = f"a floor of {window.floor} replicas ({formula})"
     expected = f"at most the ceiling of {window.ceiling} (services.{window.service}.replicas.max)"
     fix = f"Raise replicas.max to {window.floor} or more, with the nodes for it, or lower the event's load."
     return stack.fault(stack.calendar_document, place, got, expected, fix)

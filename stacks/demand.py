@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from stacks.field_types import Percent, Positive, Spec, fault
+from stacks.field_types import Count, Percent, Positive, Spec, fault
 
 Headroom = Annotated[Percent, Field(ge=0, le=400)]
 
+Unit = Literal["rps", "multiplier", "in_flight", "tokens_per_s", "replicas"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+OF_REQUESTS = frozenset({"rps", "multiplier"})
+"""Units of arrivals: how long one request takes says how many are in flight."""
+
 
 class Demand(Spec):
-    """What an event asks of one service: `rps`, or a `multiplier` of the service's usual load.
+    """What an event asks of one service, in exactly one unit.
 
-    `request_duration_s` is the usual load's where it is not said. `headroom_pct` lies on top of the load for what
-    nobody foresaw; it is the simple form of a reserve (the field's range is 20 to 40).
+    `rps` arrivals; a `multiplier` of the service's usual load; requests `in_flight`; output tokens (`tokens_per_s`,
+    held against `capacity.tokens_per_s_per_replica` of platform.yaml); or `replicas`, as many as are said.
+
+    `request_duration_s` belongs to the first two and is the usual load's where it is not said. `headroom_pct` lies on
+    top of a load for what nobody foresaw; it is the simple form of a reserve (the field's range is 20 to 40).
+    `replicas` are no load: they get headroom only where `headroom_pct` stands beside them, never the calendar's.
     """
 
     rps: Positive | None = None
     multiplier: Positive | None = None
+    in_flight: Positive | None = None
+    tokens_per_s: Positive | None = None
+    replicas: Count | None = None
     request_duration_s: Positive | None = None
     headroom_pct: Headroom | None = None
 
+    @property
+    def unit(self) -> Unit:
+        """What the load is said in."""
+        return next(unit for unit in UNITS if getattr(self, unit) is not None)
+
     @model_validator(mode="after")
     def _one_load(self) -> Demand:
-        if (self.rps is None) == (self.multiplier is None):
-            got = "neither" if self.rps is None else "both"
-            raise fault("demand", (), got, "either rps or multiplier", "Keep one of the two.")
+        said = [unit for unit in UNITS if getattr(self, unit) is not None]
+        if len(said) != 1:
+            expected = f"one of {', '.join(UNITS)}"
+            fix = "Keep one of them." if said else "Say the load in one of them."
+            raise fault("demand", (), " and ".join(said) or "no load", expected, fix)
+        if self.request_duration_s is not None and said[0] not in OF_REQUESTS:
+            fix = "Remove it: the replicas follow without it."
+            got = f"request_duration_s beside {said[0]}"
+            raise fault("demand", ("request_duration_s",), got, "it beside rps or multiplier", fix)
         return self

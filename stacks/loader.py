@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stacks.calendar import Calendar, resolve
+from stacks.demand import Demand
 from stacks.events import CalendarSpec
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit, misfits
 from stacks.reading import Reading, faults_at, read, shown
-from stacks.spec import Platform
+from stacks.spec import Platform, Service
 from stacks.yaml_text import Document, dotted
 from stacks.yaml_text import Path as Place
 
@@ -151,8 +152,20 @@ def _unknown_services(spec: CalendarSpec, platform: Platform) -> list[Misfit]:
             if service is None:
                 known = ", ".join(platform.services)
                 wrong.append(Misfit(place, name, f"a service of {PLATFORM_FILE}: {known}", "Correct the name."))
-            elif service.usual_load is None and (demand.multiplier is not None or demand.request_duration_s is None):
-                got = "no usual_load" if demand.multiplier is not None else "no request_duration_s"
-                fix = f"Set services.{name}.usual_load in {PLATFORM_FILE}, or give rps and request_duration_s here."
-                wrong.append(Misfit(place, got, "a load the event can be reckoned from", fix))
+            else:
+                wrong += [Misfit(place, *lack) for lack in _lacks(demand, name, service)]
     return wrong
+
+
+def _lacks(demand: Demand, name: str, service: Service) -> Iterator[tuple[str, str, str]]:
+    """(got, expected, fix) of what the platform does not say and the event leaves out."""
+    expected = "a load the event can be reckoned from"
+    if demand.unit == "tokens_per_s" and service.capacity.tokens_per_s_per_replica is None:
+        field = f"services.{name}.capacity.tokens_per_s_per_replica"
+        fix = f"Set {field} in {PLATFORM_FILE}, from the same evidence as in_flight_per_replica; or give rps here."
+        yield "no tokens_per_s_per_replica", expected, fix
+    is_open = demand.unit == "multiplier" or (demand.unit == "rps" and demand.request_duration_s is None)
+    if is_open and service.usual_load is None:
+        got = "no usual_load" if demand.unit == "multiplier" else "no request_duration_s"
+        fix = f"Set services.{name}.usual_load in {PLATFORM_FILE}, or give rps and request_duration_s here."
+        yield got, expected, fix

@@ -107,6 +107,9 @@ class Capacity(Spec):
     """What one replica carries at the SLO: the operating target, 70-80 % of the knee. Nothing discounts it again."""
 
     in_flight_per_replica: Positive
+    tokens_per_s_per_replica: Positive | None = Field(
+        None, description="output tokens per second, from the same evidence; for events that say tokens_per_s"
+    )
     evidence: Text = Field(description="the file the number comes from, relative to the stack's folder")
     kind: Literal["measured", "sandbox", "illustrative"]
 

@@ -44,8 +44,9 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
     Exits 1 where floors that are in force together need more GPUs than their node pool has.
     """
     from cli.output import emit, table
-    from cli.prescale import shortage_text, text
+    from cli.prescale import plan_text, shortage_text
     from cli.prescale.plan_rows import plan_rows
+    from cli.prescale.text import both
     from prescale.shortage import shortages
     from prescale.timetable import timetable
     from stacks.loader import load_stack
@@ -56,7 +57,7 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
     short = shortages(loaded, planned, now)
     if output == "table":
         zone = loaded.calendar.timezone
-        click.echo(f"Stack {loaded.name}, calendar {planned.calendar}, at {text.both(now, zone)}\n")
+        click.echo(f"Stack {loaded.name}, calendar {planned.calendar}, at {both(now, zone)}\n")
         if planned.windows:
             columns = ("event", "service", "state", "floor", "raise at", "start", "end")
             rows, more = plan_rows(planned, now)
@@ -64,9 +65,9 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
             click.echo("\n".join([*more, ""]))
         else:
             click.echo("No events.\n")
-        click.echo("\n".join([*text.plan_arithmetic(loaded, planned), *shortage_text.lines(short, zone)]))
+        click.echo("\n".join([*plan_text.plan_arithmetic(loaded, planned), *shortage_text.lines(short, zone)]))
     else:
-        data = text.plan_data(loaded, planned, now)
+        data = plan_text.plan_data(loaded, planned, now)
         emit({**data, **shortage_text.data(loaded, short)}, output)
     if short:
         ctx.exit(FINDING)

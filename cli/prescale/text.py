@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
 from whenever import Instant, ZonedDateTime
 
-from capacity.replicas import Exact, decimal_text
 from prescale.sync import Outcome
-from prescale.timetable import Load, Timetable, Window, usual
+from prescale.timetable import Timetable
 from prescale.warmth import Warmth
-from stacks.loader import Stack
-from stacks.series import name_and_day
 
 
 def utc(moment: Instant | ZonedDateTime) -> str:
@@ -29,110 +25,18 @@ def both(moment: Instant | ZonedDateTime, zone: str) -> str:
     instant = moment if isinstance(moment, Instant) else moment.to_instant()
     local, there = instant.to_tz(zone), instant.to_tz("UTC")
     date = "" if there.date() == local.date() else f"{there.date()} "
-    return f"{minute(local)} {zone} ({date}{_clock(there)}Z)"
+    return f"{minute(local)} {zone} ({date}{time_of_day(there)}Z)"
 
 
-def _clock(moment: ZonedDateTime) -> str:
+def time_of_day(moment: ZonedDateTime) -> str:
+    """`20:00`, with seconds only where there are any."""
     seconds = f":{moment.second:02}" if moment.second else ""
     return f"{moment.hour:02}:{moment.minute:02}{seconds}"
 
 
-def _number(value: Exact) -> int | float:
-    fraction = Fraction(value)
-    return fraction.numerator if fraction.denominator == 1 else float(fraction)
-
-
-def plan_data(stack: Stack, table: Timetable, now: Instant) -> dict[str, Any]:
-    """The timetable as plain data: instants in UTC, durations in seconds, loads as numbers."""
-    return {
-        "stack": stack.name,
-        "calendar": table.calendar,
-        "timezone": stack.calendar.timezone,
-        "at": utc(now),
-        "events": [_window_data(window, now) for window in table.windows],
-        "services": [
-            {
-                "name": name,
-                "baseline": service.replicas.min,
-                "ceiling": service.replicas.max,
-                "floor": table.floor_at(now, name, service.replicas.min),
-                "usual_load": _load_data(load) if (load := usual(service)) else None,
-            }
-            for name, service in stack.platform.services.items()
-        ],
-    }
-
-
-def _load_data(load: Load) -> dict[str, Any]:
-    return {
-        "rps": _number(load.rps),
-        "request_duration_s": _number(load.request_duration_s),
-        "in_flight": _number(load.in_flight),
-        "in_flight_per_replica": _number(load.in_flight_per_replica),
-        "replicas": _number(load.replicas),
-    }
-
-
-def _window_data(window: Window, now: Instant) -> dict[str, Any]:
-    return {
-        "name": window.event,
-        "service": window.service,
-        "state": window.state(now),
-        "floor": window.floor,
-        "baseline": window.baseline,
-        "ceiling": window.ceiling,
-        "raise_at": utc(window.raise_at),
-        "start": utc(window.start),
-        "end": utc(window.end),
-        "timezone": window.start.tz_id,
-        **_load_data(window.load),
-        "headroom_pct": _number(window.headroom_pct),
-        "replicas_with_headroom": _number(window.replicas_with_headroom),
-        "lead_time_s": window.lead_time_s,
-        "margin_s": window.margin_s,
-        "steps": [
-            {"name": step.name, "starts_at": utc(step.starts_at), "takes_s": step.takes_s} for step in window.steps
-        ],
-    }
-
-
 def minute(local: ZonedDateTime) -> str:
     """`2027-10-29 20:00`."""
-    return f"{local.date()} {_clock(local)}"
-
-
-def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:
-    """How each floor came about, once for all occurrences of an event, and each service's usual load, as lines."""
-    lines: list[str] = []
-    firsts: dict[tuple[str, str], Window] = {}
-    for window in table.windows:
-        firsts.setdefault((name_and_day(window.event)[0], window.service), window)
-    for window in firsts.values():
-        lines += _reckoned(window)
-    for name, service in stack.platform.services.items():
-        if load := usual(service):
-            lines.append(f"{name}, without any event")
-            lines.append(f"  {_load_text(load)}; baseline {service.replicas.min}")
-    return lines
-
-
-def _load_text(load: Load) -> str:
-    text = decimal_text
-    in_flight = f"{text(load.rps)} rps x {text(load.request_duration_s)} s = {text(load.in_flight)} in flight"
-    return f"{in_flight}; / {text(load.in_flight_per_replica)} = {text(load.replicas)} replicas of load"
-
-
-def _reckoned(window: Window) -> Iterable[str]:
-    yield f"{window.event}, {window.service}"
-    yield f"  {_load_text(window.load)}"
-    factor = decimal_text(1 + Fraction(window.headroom_pct) / 100)
-    needed = decimal_text(window.replicas_with_headroom)
-    bounds = f"baseline {window.baseline}, ceiling {window.ceiling}"
-    headroom = f"{decimal_text(window.headroom_pct)} % headroom"
-    yield f"  x {factor} ({headroom}) = {needed} -> floor {window.floor} ({bounds})"
-    zone = window.start.tz_id or "UTC"
-    steps = [f"{_clock(step.starts_at.to_tz(zone))} {step.name} {step.takes_s} s" for step in window.steps]
-    yield f"  {' -> '.join([*steps, f'{_clock(window.start)} start'])}; lead time {window.lead_time_s} s"
+    return f"{local.date()} {time_of_day(local)}"
 
 
 def sync_data(stack: str, at: Instant, outcomes: Sequence[Outcome], *, dry_run: bool) -> dict[str, Any]:
@@ -237,4 +141,4 @@ def _by_when(warmth: Warmth, zone: str) -> str:
         return when
     minutes, side = abs(warmth.late_s) / 60, "late" if warmth.late_s > 0 else "early"
     amount = f"{minutes:.0f} min" if minutes >= 1 else f"{abs(warmth.late_s)} s"
-    return f"{when}, {amount} {side} for {_clock(warmth.t0)}"
+    return f"{when}, {amount} {side} for {time_of_day(warmth.t0)}"

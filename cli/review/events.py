@@ -88,6 +88,7 @@ def causes(change: EventChange) -> Iterator[Cause]:
 
 def _because(change: EventChange) -> Iterator[str]:
     for cause in causes(change):
-        yield f"{cause.name} {cause.before} → {cause.after}"
+        before, after = (NONE if value is None else value for value in (cause.before, cause.after))
+        yield f"{cause.name} {before} → {after}"
     if change.by_code:
         yield "the code reckons it differently"

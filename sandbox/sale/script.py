@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from stacks.demand import OF_REQUESTS
 from stacks.events import CalendarSpec
 from stacks.spec import Platform
 
@@ -52,6 +53,8 @@ def script(platform: Platform, calendar: CalendarSpec, factor: int) -> Script:
     usual = platform.services[service].usual_load
     if usual is None:
         raise ValueError(f"services.{service}.usual_load: got nothing, expected the load before and after the sale")
+    if demand.unit not in OF_REQUESTS:
+        raise ValueError(f"an event in {demand.unit} says no arrivals to play: give it rps or multiplier")
     planned = demand.rps if demand.rps is not None else usual.rps * (demand.multiplier or 1)
     phases = (
         Phase("the sale as planned", PLANNED_S // factor, planned),

@@ -121,6 +121,42 @@ class TestPlan:
         ):
             assert piece in text
 
+    @pytest.mark.parametrize(
+        ("demand", "lines", "numbers"),
+        [
+            (
+                "multiplier: 5",
+                ["5 x 5.3 rps = 26.5 rps x 7.8 s = 206.7 in flight; / 40 = 5.1675 replicas of load", "-> floor 7 "],
+                ("multiplier", 26.5, 206.7),
+            ),
+            (
+                "in_flight: 200",
+                ["  200 in flight; / 40 = 5 replicas of load", "= 6.5 -> floor 7 "],
+                ("in_flight", None, 200),
+            ),
+            (
+                "tokens_per_s: 9500",
+                ["  9500 output tokens/s; / 1900 = 5 replicas of load", "x 1.3 (30 % headroom) = 6.5 -> floor 7 "],
+                ("tokens_per_s", None, None),
+            ),
+            (
+                "replicas: 7",
+                ["  7 replicas, said as such", "  x 1 (0 % headroom) = 7 -> floor 7 (baseline 2, ceiling 16)"],
+                ("replicas", None, None),
+            ),
+        ],
+    )
+    def test_the_arithmetic_of_each_unit(
+        self, stacks: Path, demand: str, lines: list[str], numbers: tuple[str, float | None, float | None]
+    ) -> None:
+        each = "in_flight_per_replica: 40"
+        edit(stacks / "platform.yaml", each, f"tokens_per_s_per_replica: 1900\n      {each}")
+        edit(stacks / "events.yaml", "{rps: 26.7, request_duration_s: 7.8, headroom_pct: 30}", f"{{{demand}}}")
+        text = run("plan").output
+        assert [line for line in lines if line not in text] == []
+        event = json.loads(run("plan", "-o", "json").output)["events"][0]
+        assert (event["unit"], event["rps"], event["in_flight"], event["floor"]) == (*numbers, 7)
+
     def test_yaml_is_the_same_data(self, stacks: Path) -> None:
         at = ("--at", RAISED)
         assert yaml.safe_load(run("plan", "-o", "yaml", *at).output) == json.loads(

@@ -339,7 +339,9 @@ def test_a_plan_gets_no_credentials(repository: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_revision_that_prints_no_plan_is_incomplete(repository: Path) -> None:
-    edit(repository / "cli" / "prescale" / "commands.py", "data = text.plan_data(loaded, planned, now)", "data = {}")
+    edit(
+        repository / "cli" / "prescale" / "commands.py", "data = plan_text.plan_data(loaded, planned, now)", "data = {}"
+    )
     result = review()
     assert result.exit_code == 1
     assert "`working tree` did not plan its events:" in result.stdout

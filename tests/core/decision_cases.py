@@ -11,15 +11,16 @@ from whenever import Instant
 from prescale import record as book
 from prescale.clock import Clock
 from prescale.decision import Decision, decide
+from prescale.floors.load import Load
 from prescale.record import Record
-from prescale.timetable import Load, Step, Window
+from prescale.timetable import Step, Window
 from stacks import ownership
 from tests.core.cluster_double import patched, seen
 
 T0 = Instant.from_utc(2027, 10, 29, 14, 30)
 HOUR = 3600
 HERE = "local/events.yaml"
-LOAD = Load(Fraction(1), Decimal(1), Fraction(1), Decimal(1), Fraction(1))
+LOAD = Load("replicas", Fraction(1))
 
 
 def at(seconds: float) -> Instant:

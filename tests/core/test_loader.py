@@ -207,8 +207,16 @@ class TestAllInOneGo:
         (swap("rps: 26.7", "rps: -1"), "rps: got -1, expected above 0", "Correct"),
         (swap("rps: 26.7", "rps: 1e999999999"), "rps: got '1e999999999', expected a number", "Correct"),
         (swap("rps: 26.7", f"rps: {'9' * 5000}"), "rps: got '999", "Correct"),
-        (swap("rps: 26.7", "rps: 26.7, multiplier: 5"), "support-bot: got both", "Keep one"),
-        (swap("rps: 26.7,", ""), "support-bot: got neither", "Keep one"),
+        (
+            swap("rps: 26.7", "rps: 26.7, multiplier: 5"),
+            "support-bot: got rps and multiplier, expected one of",
+            "Keep one",
+        ),
+        (
+            swap("rps: 26.7,", ""),
+            "support-bot: got no load, expected one of rps, multiplier, in_flight,",
+            "Say the load",
+        ),
         (
             swap("support-bot:", "sales-bot:"),
             "services.sales-bot: got sales-bot, expected a service of",

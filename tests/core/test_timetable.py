@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from whenever import Instant
 
 from capacity.replicas import decimal_text
-from prescale.timetable import Timetable, chain, timetable, usual
+from prescale.floors.load import usual
+from prescale.timetable import Timetable, chain, timetable
 from stacks.faults import InputError
 from stacks.loader import load_stack
 from tests.core.stack_files import LOCAL, all_of, calendar, stack, swap
@@ -24,7 +26,7 @@ def of(root: Path, *events: str, timezone: str = "Asia/Kolkata") -> Timetable:
 def test_the_sale() -> None:
     window = timetable(load_stack("local", LOCAL.parent)).windows[0]
     assert (window.event, window.service, window.floor, window.ceiling) == ("diwali-sale", "support-bot", 7, 16)
-    assert decimal_text(window.load.in_flight) == "208.26"
+    assert window.load.in_flight == Fraction("208.26")
     assert decimal_text(window.load.replicas) == "5.2065"
     assert decimal_text(window.replicas_with_headroom) == "6.76845"
     assert window.raise_at == Instant.from_utc(2027, 10, 29, 14)
@@ -40,7 +42,7 @@ def test_the_sale() -> None:
 def test_the_usual_peak() -> None:
     load = usual(load_stack("local", LOCAL.parent).platform.services["support-bot"])
     assert load
-    assert (decimal_text(load.in_flight), decimal_text(load.replicas)) == ("41.34", "1.0335")
+    assert (load.in_flight, decimal_text(load.replicas)) == (Fraction("41.34"), "1.0335")
 
 
 def test_half_open_window(tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""What `warmline prescale plan` prints beside its table: plain data for programs, the arithmetic for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from whenever import Instant
+
+from capacity.replicas import Exact, decimal_text
+from cli.prescale.text import time_of_day, utc
+from prescale.floors.load import Load, usual
+from prescale.timetable import Timetable, Window
+from stacks.loader import Stack
+from stacks.series import name_and_day
+
+
+def plan_data(stack: Stack, table: Timetable, now: Instant) -> dict[str, Any]:
+    """The timetable as plain data: instants in UTC, durations in seconds, loads as numbers."""
+    return {
+        "stack": stack.name,
+        "calendar": table.calendar,
+        "timezone": stack.calendar.timezone,
+        "at": utc(now),
+        "events": [_window_data(window, now) for window in table.windows],
+        "services": [
+            {
+                "name": name,
+                "baseline": service.replicas.min,
+                "ceiling": service.replicas.max,
+                "floor": table.floor_at(now, name, service.replicas.min),
+                "usual_load": _load_data(load) if (load := usual(service)) else None,
+            }
+            for name, service in stack.platform.services.items()
+        ],
+    }
+
+
+def _load_data(load: Load) -> dict[str, Any]:
+    """None for what the load's unit does not say: unknown, and not 0."""
+    return {
+        "unit": load.unit,
+        "multiplier": _number(load.multiplier),
+        "rps": _number(load.rps),
+        "request_duration_s": _number(load.request_duration_s),
+        "in_flight": _number(load.in_flight),
+        "in_flight_per_replica": _number(load.in_flight_per_replica),
+        "tokens_per_s": _number(load.tokens_per_s),
+        "tokens_per_s_per_replica": _number(load.tokens_per_s_per_replica),
+        "replicas": _number(load.replicas),
+    }
+
+
+def _window_data(window: Window, now: Instant) -> dict[str, Any]:
+    return {
+        "name": window.event,
+        "service": window.service,
+        "state": window.state(now),
+        "floor": window.floor,
+        "baseline": window.baseline,
+        "ceiling": window.ceiling,
+        "raise_at": utc(window.raise_at),
+        "start": utc(window.start),
+        "end": utc(window.end),
+        "timezone": window.start.tz_id,
+        **_load_data(window.load),
+        "headroom_pct": _number(window.headroom_pct),
+        "replicas_with_headroom": _number(window.replicas_with_headroom),
+        "lead_time_s": window.lead_time_s,
+        "margin_s": window.margin_s,
+        "steps": [
+            {"name": step.name, "starts_at": utc(step.starts_at), "takes_s": step.takes_s} for step in window.steps
+        ],
+    }
+
+
+def _number(value: Exact | None) -> int | float | None:
+    if value is None:
+        return None
+    fraction = Fraction(value)
+    return fraction.numerator if fraction.denominator == 1 else float(fraction)
+
+
+def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:
+    """How each floor came about, once for all occurrences of an event, and each service's usual load, as lines."""
+    lines: list[str] = []
+    firsts: dict[tuple[str, str], Window] = {}
+    for window in table.windows:
+        firsts.setdefault((name_and_day(window.event)[0], window.service), window)
+    for window in firsts.values():
+        lines += _reckoned(stack, window)
+    for name, service in stack.platform.services.items():
+        if load := usual(service):
+            lines.append(f"{name}, without any event")
+            lines.append(f"  {_of_load(load, None)}; baseline {service.replicas.min}")
+    return lines
+
+
+def _of_load(load: Load, without_event: Load | None) -> str:
+    """From what was said to replicas, step by step.
+
+    Args:
+        without_event: what a multiplier multiplies.
+    """
+    text = decimal_text
+    each: Exact
+    if load.unit == "replicas":
+        return f"{text(load.replicas)} replicas, said as such"
+    if load.tokens_per_s is not None and load.tokens_per_s_per_replica is not None:
+        said, each = f"{text(load.tokens_per_s)} output tokens/s", load.tokens_per_s_per_replica
+    else:
+        said, each = f"{text(load.in_flight or 0)} in flight", load.in_flight_per_replica or 0
+    if load.rps is not None and load.request_duration_s is not None:
+        said = f"{text(load.rps)} rps x {text(load.request_duration_s)} s = {said}"
+    if load.multiplier is not None and without_event and without_event.rps is not None:
+        said = f"{text(load.multiplier)} x {text(without_event.rps)} rps = {said}"
+    return f"{said}; / {text(each)} = {text(load.replicas)} replicas of load"
+
+
+def _reckoned(stack: Stack, window: Window) -> Iterable[str]:
+    yield f"{window.event}, {window.service}"
+    yield f"  {_of_load(window.load, usual(stack.platform.services[window.service]))}"
+    factor = decimal_text(1 + Fraction(window.headroom_pct) / 100)
+    needed = decimal_text(window.replicas_with_headroom)
+    bounds = f"baseline {window.baseline}, ceiling {window.ceiling}"
+    headroom = f"{decimal_text(window.headroom_pct)} % headroom"
+    yield f"  x {factor} ({headroom}) = {needed} -> floor {window.floor} ({bounds})"
+    zone = window.start.tz_id or "UTC"
+    steps = [f"{time_of_day(step.starts_at.to_tz(zone))} {step.name} {step.takes_s} s" for step in window.steps]
+    yield f"  {' -> '.join([*steps, f'{time_of_day(window.start)} start'])}; lead time {window.lead_time_s} s"
