@@ -79,14 +79,15 @@ def _active(
     findings: list[str] = []
     recorded = {(held.calendar, held.event) for held in before.events}
     for window in windows:
-        if not any(window.active(moment) for moment in clock.moments):
+        floor = max(window.floor_at(moment) for moment in clock.moments)
+        if not floor:
             continue
         key = (calendar, window.event)
-        if window.floor <= observed.max_replicas or key in recorded:
-            claims[key] = Held(calendar, window.event, window.floor, window.end.to_instant())
+        if floor <= observed.max_replicas or key in recorded:
+            claims[key] = Held(calendar, window.event, floor, window.end.to_instant())
         else:
             above = f"it is above the live ceiling of {observed.max_replicas}"
-            findings.append(f"{window.event}: a floor of {window.floor} was refused, {above}. {RAISE_CEILING}")
+            findings.append(f"{window.event}: a floor of {floor} was refused, {above}. {RAISE_CEILING}")
     return claims, findings
 
 

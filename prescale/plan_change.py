@@ -22,9 +22,10 @@ LOAD_INPUTS = {
     "tokens_per_s": ("tokens_per_s", "tokens_per_s_per_replica"),
     "replicas": ("replicas",),
 }
-# The units' inputs in one order, and the rest.
+# The inputs of all units, and the rest.
 FLOOR_INPUTS = (*dict.fromkeys(name for names in LOAD_INPUTS.values() for name in names), "headroom_pct")
-TIME_INPUTS = ("lead_time_s", "margin_s")
+RAMP_INPUTS = ("ramp_steps", "ramp_over_s")
+TIME_INPUTS = ("lead_time_s", "margin_s", *RAMP_INPUTS)
 
 Kind = Literal["added", "removed", "cancelled", "reinstated", "moved", "changed"]
 
@@ -150,16 +151,21 @@ def _planned(item: Any, gpus_per_replica: Mapping[str, int]) -> Planned:
         start=moments[1],
         end=moments[2],
         zone=zone,
-        inputs={name: number(item[name]) for name in (*_load_inputs(item), "headroom_pct", *TIME_INPUTS)},
+        inputs={name: number(value) for name, value in _inputs(item)},
         gpus_per_replica=gpus_per_replica.get(service),
     )
 
 
-def _load_inputs(item: Any) -> tuple[str, ...]:
+def _inputs(item: Any) -> Iterator[tuple[str, Any]]:
+    """What floor and times were reckoned from, by name: no more than the plan has."""
     unit = text(item.get("unit", "rps"))  # plans that say none know only arrivals
     if unit not in LOAD_INPUTS:
         raise TypeError(f"{unit!r} is no unit of a load")
-    return LOAD_INPUTS[unit]
+    for name in (*LOAD_INPUTS[unit], "headroom_pct", "lead_time_s", "margin_s"):
+        yield name, item[name]
+    ramp = item.get("ramp")
+    if ramp is not None:
+        yield from zip(RAMP_INPUTS, (ramp["steps"], ramp["over_s"]), strict=True)
 
 
 def _change(was: Planned | None, becomes: Planned | None, now: Instant) -> EventChange | None:

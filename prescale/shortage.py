@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from whenever import Instant
 
-from prescale.timetable import Timetable
+from prescale.timetable import Timetable, Window
 from stacks.loader import Stack
 from stacks.spec import NodePool
 
@@ -16,7 +16,8 @@ from stacks.spec import NodePool
 class Shortage:
     """From `since` on, `events` and the baselines beside them need `needed` GPUs of a pool that has `available`.
 
-    Without events the baselines alone do.
+    Without events the baselines alone do. `at_risk` are those of them with the lowest priority, if they differ: their
+    floors are to go first, by a person's hand, for nothing is lowered here.
     """
 
     pool: str
@@ -24,6 +25,7 @@ class Shortage:
     events: tuple[str, ...]
     needed: int
     available: int
+    at_risk: tuple[str, ...] = ()
 
 
 def shortages(stack: Stack, table: Timetable, now: Instant) -> tuple[Shortage, ...]:
@@ -43,11 +45,30 @@ def _of_pool(stack: Stack, table: Timetable, now: Instant, name: str, pool: Node
     services = {key: service for key, service in stack.platform.services.items() if service.node_pool == name}
     windows = [window for window in table.windows if window.service in services]
     # Floors only rise where one is raised: a sum that is too high at all is too high at one of these moments.
-    for moment in sorted({now, *(max(now, window.raise_at) for window in windows if window.end.to_instant() > now)}):
+    to_come = [window for window in windows if window.end.to_instant() > now]
+    raises = {max(now, at) for window in to_come for at in (window.raise_at, *(rise.raise_at for rise in window.rises))}
+    for moment in sorted({now, *raises}):
         events = tuple(dict.fromkeys(window.event for window in windows if window.active(moment)))
         needed = sum(
             table.floor_at(moment, key, service.replicas.min) * service.gpus_per_replica
             for key, service in services.items()
         )
         if needed > pool.most_gpus:
-            yield Shortage(name, moment, events, needed, pool.most_gpus)
+            at_risk = tuple(_least(window for key in services for window in _governing(table, key, moment)))
+            yield Shortage(name, moment, events, needed, pool.most_gpus, at_risk)
+
+
+def _governing(table: Timetable, service: str, moment: Instant) -> Iterator[Window]:
+    """The window whose floor the service has; of equal floors the one that matters most."""
+    above = [window for window in table.of(service) if window.floor_at(moment) > window.baseline]
+    if above:
+        yield max(above, key=lambda window: (window.floor_at(moment), window.priority))
+
+
+def _least(windows: Iterable[Window]) -> Iterable[str]:
+    """Names of those with the lowest priority, none where all have the same."""
+    found = list(windows)
+    lowest = min((window.priority for window in found), default=0)
+    if all(window.priority == lowest for window in found):
+        return ()
+    return dict.fromkeys(window.event for window in found if window.priority == lowest)

@@ -16,10 +16,11 @@ from whenever import Instant, ZonedDateTime
 from capacity import replicas
 from prescale.clock import FIRST
 from prescale.floors.load import Load, headroom_pct, load_of
-from stacks.demand import Demand
+from prescale.floors.ramp import Rise, rises
+from stacks.demand import Demand, Ramp
 from stacks.faults import Fault, InputError
 from stacks.loader import Stack
-from stacks.series import Event
+from stacks.series import Event, Place
 from stacks.spec import Service
 
 # How far ahead of the raise what repeats is reckoned: far enough to mend what a plan shows, and no endless list.
@@ -37,7 +38,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Window:
-    """One event for one service: `floor` replicas must be in force in [raise_at, end)."""
+    """One event for one service: `floor` replicas must be in force in [raise_at, end).
+
+    With a `ramp` it comes in `rises`, of which the last is the whole; `steps` lead to the first of them.
+    """
 
     event: str
     service: str
@@ -53,6 +57,10 @@ class Window:
     steps: tuple[Step, ...]
     start: ZonedDateTime
     end: ZonedDateTime
+    owner: str | None = None
+    priority: int = 0
+    ramp: Ramp | None = None
+    rises: tuple[Rise, ...] = ()
 
     @property
     def raise_at(self) -> Instant:
@@ -62,6 +70,15 @@ class Window:
     def active(self, now: Instant) -> bool:
         """Whether its floor counts at `now`."""
         return not self.cancelled and self.raise_at <= now < self.end.to_instant()
+
+    def rise_at(self, now: Instant) -> Rise:
+        """The step that it has come to, or that it begins with; without a ramp there is one, at T0."""
+        begun = [rise for rise in self.rises if rise.raise_at <= now] or self.rises[:1]
+        return begun[-1] if begun else Rise(self.floor, self.start, self.raise_at)
+
+    def floor_at(self, now: Instant) -> int:
+        """Replicas it asks for at `now`; 0 where it is not active."""
+        return self.rise_at(now).floor if self.active(now) else 0
 
     def state(self, now: Instant) -> str:
         """`cancelled`, `over`, `running` (from T0), `raised` (from raise_at) or `planned`."""
@@ -87,7 +104,7 @@ class Timetable:
 
     def floor_at(self, now: Instant, service: str, baseline: int) -> int:
         """max(baseline, every active event), in replicas."""
-        return max([baseline, *(window.floor for window in self.of(service) if window.active(now))])
+        return max([baseline, *(window.floor_at(now) for window in self.of(service))])
 
 
 def timetable(stack: Stack, now: Instant = FIRST) -> Timetable:
@@ -104,13 +121,14 @@ def timetable(stack: Stack, now: Instant = FIRST) -> Timetable:
     windows: list[Window] = []
     faults: list[Fault] = []
     longest_lead_s = max(service.cold_start.total_s for service in stack.platform.services.values())
-    for event in stack.calendar.around(now, longest_lead_s + stack.calendar.ready_margin_s + AHEAD_S):
+    earliest_s = longest_lead_s + stack.calendar.ready_margin_s + stack.calendar.longest_ramp_s
+    for event in stack.calendar.around(now, earliest_s + AHEAD_S):
         for name, demand in event.demands.items():
             window = _window(stack, event, name, demand)
             windows.append(window)
             is_over = window.end.to_instant() <= now
             if window.floor > window.ceiling and not event.cancelled and not is_over:
-                faults.append(_above_ceiling(stack, window, event.row))
+                faults.append(_above_ceiling(stack, window, event.place))
     if faults:
         raise InputError(faults)
     windows.sort(key=lambda window: (window.raise_at, window.event, window.service))
@@ -132,6 +150,10 @@ def _window(stack: Stack, event: Event, name: str, demand: Demand) -> Window:
     on_top_pct = headroom_pct(demand, stack.calendar.headroom_pct)
     needed = replicas.with_headroom(load.replicas, on_top_pct)
     margin_s = stack.calendar.ready_margin_s
+    asked, baseline = event.asked, service.replicas.min
+    ahead_s = service.cold_start.total_s + margin_s
+    rising = rises(event.start, needed, baseline, asked.ramp, ahead_s) if asked.ramp else ()
+    first_at = rising[0].at if rising else event.start
     return Window(
         event=event.name,
         service=name,
@@ -141,12 +163,16 @@ def _window(stack: Stack, event: Event, name: str, demand: Demand) -> Window:
         replicas_with_headroom=needed,
         floor=replicas.whole(needed),
         ceiling=service.replicas.max,
-        baseline=service.replicas.min,
+        baseline=baseline,
         lead_time_s=service.cold_start.total_s,
         margin_s=margin_s,
-        steps=chain(event.start.to_instant(), [*_cold_start(service), ("ready, with a margin", margin_s)]),
+        steps=chain(first_at.to_instant(), [*_cold_start(service), ("ready, with a margin", margin_s)]),
         start=event.start,
         end=event.end,
+        owner=asked.owner,
+        priority=asked.priority,
+        ramp=asked.ramp,
+        rises=rising,
     )
 
 
@@ -160,8 +186,8 @@ def _cold_start(service: Service) -> Sequence[tuple[str, int]]:
     )
 
 
-def _above_ceiling(stack: Stack, window: Window, index: int) -> Fault:
-    place = ("events", index, "services", window.service)
+def _above_ceiling(stack: Stack, window: Window, event: Place) -> Fault:
+    place = (*event, "services", window.service)
     formula = f"{window.load.formula} + {replicas.decimal_text(window.headroom_pct)} %"
     got = f"a floor of {window.floor} replicas ({formula})"
     expected = f"at most the ceiling of {window.ceiling} (services.{window.service}.replicas.max)"

@@ -14,8 +14,9 @@ from whenever import Instant, ZonedDateTime
 from prescale import absence
 from prescale.clock import Clock
 from prescale.decision import decide
+from prescale.floors.ramp import Rise
 from prescale.observed import observe
-from prescale.timetable import Timetable, Window
+from prescale.timetable import Timetable
 from stacks import ownership
 from stacks.spec import Service
 
@@ -43,7 +44,8 @@ class Warmth:
     """One service against the floor it should have.
 
     `missing` says what is not there. `ready_by` is when enough pods will be Ready by the cold start's estimate, None
-    where they are; `late_s` is that less T0 (negative: in time), None outside of events.
+    where they are; `t0` is when they are needed: the event's start, or its step's where it has a ramp. `late_s` is
+    `ready_by` less that (negative: in time), None outside of events.
     """
 
     service: str
@@ -133,10 +135,11 @@ def _of_one(
     now: Instant,
 ) -> Warmth:
     active = [window for window in table.of(name) if window.active(at)]
-    governing = max(active, key=lambda window: window.floor, default=None)
+    governing = max(active, key=lambda window: window.floor_at(at), default=None)
+    rise = governing.rise_at(at) if governing else None
     found = [observe(item) for item in sighting.scaled_objects]
     observed = next((item for item in found if item.service == name), None)
-    floor = max((window.floor for window in active), default=0)
+    floor = rise.floor if rise else 0
     notes: tuple[str, ...] = ()
     hpa_min = None
     if observed is None:
@@ -167,8 +170,8 @@ def _of_one(
         missing=_missing(floor, hpa_min, len(ready), answering, is_built=observed is not None),
         notes=notes,
         # Nothing scales what is not there: a time of readiness would be made up.
-        ready_by=_ready_by(floor, pods, lead_s, governing, now) if observed else None,
-        t0=governing.start if governing else None,
+        ready_by=_ready_by(floor, pods, lead_s, rise, now) if observed else None,
+        t0=rise.at if rise else None,
     )
 
 
@@ -198,14 +201,14 @@ def _later_than_planned(pods: Sequence[PodState], lead_s: int, now: Instant) -> 
             yield f"pod {pod.name} is later than planned: not Ready after {age_s} s (p95 {lead_s} s)"
 
 
-def _ready_by(floor: int, pods: Sequence[PodState], lead_s: int, event: Window | None, now: Instant) -> Instant | None:
+def _ready_by(floor: int, pods: Sequence[PodState], lead_s: int, rise: Rise | None, now: Instant) -> Instant | None:
     """When the floor-th pod will be Ready: those on the way by their age, those not there yet from their raise on.
 
     One that has passed its p95 may be Ready any moment: `now` is the earliest, and after T0 it counts as late.
     """
     if sum(pod.is_ready for pod in pods) >= floor:
         return None
-    begins = max(now, event.raise_at) if event else now
+    begins = max(now, rise.raise_at) if rise else now
     coming = [max(now, pod.created.add(seconds=lead_s)) for pod in pods if not pod.is_ready]
     there = [now for pod in pods if pod.is_ready]
     return sorted([*there, *coming, *[begins.add(seconds=lead_s)] * floor])[floor - 1]

@@ -14,9 +14,7 @@ from stacks.field_types import Number
 from stacks.fit import Misfit
 from stacks.local_time import END_YEAR, FIRST_YEAR, OTHER_YEAR, once, widest, zone_faults
 from stacks.recurrence import Rule, rule_faults
-from stacks.series import Event, Series
-
-Place = tuple[str | int, ...]
+from stacks.series import Event, Place, Series
 
 # Longer ones are slips of the pen; nobody repeats an event of more than a month.
 MOST_DAYS = 31
@@ -40,6 +38,12 @@ class Calendar:
     def around(self, now: Instant, ahead_s: int) -> tuple[Event, ...]:
         """Every event that happens once, and of those that repeat the occurrences that matter: see `Series.around`."""
         return (*self.events, *chain.from_iterable(series.around(now, ahead_s) for series in self.series))
+
+    @property
+    def longest_ramp_s(self) -> int:
+        """The earliest that a floor begins to rise, in seconds before its T0."""
+        asked = [event.asked for event in self.events] + [series.asked for series in self.series]
+        return max((one.ramp.over_s for one in asked if one.ramp), default=0)
 
 
 def resolve(spec: CalendarSpec, source: str) -> tuple[Calendar, list[Misfit]]:
@@ -71,7 +75,7 @@ def _event(event: EventSpec, row: int, zone: str) -> Event | Series | list[Misfi
     if isinstance(face, list):
         return face
     if event.repeat is None:
-        return Event(event.name, *widest(*face, zone), event.cancelled, event.services, row)
+        return Event(event.name, *widest(*face, zone), event.cancelled, event, path)
     return _series(event, event.repeat, row, zone, face)
 
 
@@ -82,7 +86,7 @@ def _once(event: EventSpec, row: int, zone: str) -> Event | list[Misfit]:
         return [moment for moment in (start, end) if isinstance(moment, Misfit)]
     if end.to_instant() <= start.to_instant():
         return [_ends_early(event, path)]
-    return Event(event.name, start, end, event.cancelled, event.services, row)
+    return Event(event.name, start, end, event.cancelled, event, path)
 
 
 def _ends_early(event: EventSpec, path: Place) -> Misfit:
@@ -139,8 +143,8 @@ def _series(
         cancelled=event.cancelled,
         cancelled_on=frozenset(day for day in cancelled_on if isinstance(day, date)),
         moved=moved,
-        demands=event.services,
-        row=row,
+        asked=event,
+        place=path,
     )
 
 

@@ -1,4 +1,4 @@
-"""What an event asks of one service."""
+"""What an event asks of each service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from stacks.field_types import Count, Percent, Positive, Spec, fault
+from stacks.field_types import Count, Name, Percent, Positive, Spec, Text, fault
 
 Headroom = Annotated[Percent, Field(ge=0, le=400)]
 
@@ -52,3 +52,25 @@ class Demand(Spec):
             got = f"request_duration_s beside {said[0]}"
             raise fault("demand", ("request_duration_s",), got, "it beside rps or multiplier", fix)
         return self
+
+
+class Ramp(Spec):
+    """A floor that rises from the baseline in `steps` of equal height, the first of them `over_s` before T0.
+
+    Each is Ready when a straight line from the baseline (at T0 less `over_s`) to the whole (at T0) has it begin, so the
+    load may rise on that line; the last one is there before T0. At no time is the floor lower than without the ramp.
+    """
+
+    steps: Annotated[int, Field(ge=2, le=20)]
+    over_s: Annotated[int, Field(ge=60, le=86400)]
+
+
+class Asked(Spec):
+    """What an event asks, whenever it is. Of events whose floors do not fit on a pool together, the higher `priority`
+    is to keep its floor: `prescale plan` names the other. Nothing is lowered by it.
+    """
+
+    owner: Text | None = Field(None, description="who answers for it")
+    priority: Annotated[int, Field(ge=0, le=1000)] = 0
+    ramp: Ramp | None = None
+    services: Annotated[dict[Name, Demand], Field(min_length=1)]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from stacks.demand import Demand, Headroom
+from stacks.demand import Asked, Headroom
 from stacks.field_types import Name, Number, Seconds, Spec, Text, fault
 
 LocalTime = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2})?([+-]\d{2}:\d{2}|Z)?$")]
@@ -25,13 +25,8 @@ class Repeat(Spec):
     until: LocalDate | None = None
 
 
-class EventSpec(Spec):
-    """One event as written: from `start` to `end`, or `day` (to `last_day`) from midnight to midnight.
-
-    `cancelled: true` is the certain word that lets its floor go before its end. An event that repeats is known by the
-    day of each occurrence, as `friday-peak@2027-10-29`; `cancelled_on` calls off occurrences by these days, and
-    `moved` gives them another start (they last as long as ever).
-    """
+class Timed(Spec):
+    """When an event is."""
 
     name: Name
     start: LocalTime | None = None
@@ -43,10 +38,9 @@ class EventSpec(Spec):
     cancelled: bool = False
     cancelled_on: list[LocalDate] = Field(default_factory=list)
     moved: dict[LocalDate, LocalTime] = Field(default_factory=dict)
-    services: Annotated[dict[Name, Demand], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_time(self) -> EventSpec:
+    def _one_time(self) -> Timed:
         said = [name for name in ("start", "end", "day", "last_day") if getattr(self, name) is not None]
         if said in (["start", "end"], ["day"], ["day", "last_day"]):
             return self
@@ -57,7 +51,7 @@ class EventSpec(Spec):
         raise fault("event_time", (missing,), "nothing", "a value", "Add the field.")
 
     @model_validator(mode="after")
-    def _occurrences(self) -> EventSpec:
+    def _occurrences(self) -> Timed:
         for name in ("cancelled_on", "moved"):
             if self.repeat is None and getattr(self, name):
                 fix = "Use `cancelled: true` or another start; or say how it repeats."
@@ -66,6 +60,18 @@ class EventSpec(Spec):
             fix = "Keep one of the two."
             raise fault("event_day", ("moved", both[0]), f"{both[0]} moved and cancelled", "one of the two", fix)
         return self
+
+
+class EventSpec(Asked, Timed):
+    """One event as written: from `start` to `end`, or `day` (to `last_day`) from midnight to midnight.
+
+    `cancelled: true` is the certain word that lets its floor go before its end. An event that repeats is known by the
+    day of each occurrence, as `friday-peak@2027-10-29`; `cancelled_on` calls off occurrences by these days, and
+    `moved` gives them another start (they last as long as ever).
+
+    `owner` says who answers for it. Of events whose floors do not fit on a pool together, the one of higher `priority`
+    is to keep its floor: `prescale plan` says whose is at risk first. Nothing is lowered by it.
+    """
 
 
 class CalendarSpec(Spec):

@@ -13,9 +13,11 @@ from itertools import takewhile
 
 from whenever import Instant, PlainDateTime, Time, ZonedDateTime
 
-from stacks.demand import Demand
+from stacks.demand import Asked, Demand
 from stacks.local_time import END_YEAR, widest
 from stacks.recurrence import Days
+
+Place = tuple[str | int, ...]
 
 # How long an occurrence is still known after its end: longer than any clock is wrong that is let decide, and enough
 # for a morning after to see it as over. What the cluster holds beyond that, it holds by its own record.
@@ -33,14 +35,19 @@ def name_and_day(event: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Event:
-    """One event in time: window [start, end), and what it asks of each service. `row` is its place in the file."""
+    """One event in time: window [start, end), and what it asks. `place` is where in the file that is said."""
 
     name: str
     start: ZonedDateTime
     end: ZonedDateTime
     cancelled: bool
-    demands: Mapping[str, Demand]
-    row: int
+    asked: Asked
+    place: Place
+
+    @property
+    def demands(self) -> Mapping[str, Demand]:
+        """By service."""
+        return self.asked.services
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,8 @@ class Series:
     cancelled: bool
     cancelled_on: frozenset[date]
     moved: Mapping[date, ZonedDateTime]
-    demands: Mapping[str, Demand]
-    row: int
+    asked: Asked
+    place: Place
 
     def around(self, now: Instant, ahead_s: int) -> tuple[Event, ...]:
         """Occurrences that end after `KNOWN_AFTER_S` ago and begin within `ahead_s`; the next one in any case.
@@ -96,7 +103,7 @@ class Series:
         if day in self.moved:
             start, end = self._from(self.moved[day])
         cancelled = self.cancelled or day in self.cancelled_on
-        return Event(f"{self.name}{_ON}{day}", start, end, cancelled, self.demands, self.row)
+        return Event(f"{self.name}{_ON}{day}", start, end, cancelled, self.asked, self.place)
 
     def _window(self, day: date) -> tuple[ZonedDateTime, ZonedDateTime]:
         return widest(_on(day, self.starts), _on(day + timedelta(days=self.lasts_days), self.ends), self.zone)

@@ -57,6 +57,8 @@ def _window_data(window: Window, now: Instant) -> dict[str, Any]:
         "name": window.event,
         "service": window.service,
         "state": window.state(now),
+        "owner": window.owner,
+        "priority": window.priority,
         "floor": window.floor,
         "baseline": window.baseline,
         "ceiling": window.ceiling,
@@ -72,6 +74,17 @@ def _window_data(window: Window, now: Instant) -> dict[str, Any]:
         "steps": [
             {"name": step.name, "starts_at": utc(step.starts_at), "takes_s": step.takes_s} for step in window.steps
         ],
+        "ramp": _ramp_data(window),
+    }
+
+
+def _ramp_data(window: Window) -> dict[str, Any] | None:
+    if window.ramp is None:
+        return None
+    return {
+        "steps": window.ramp.steps,
+        "over_s": window.ramp.over_s,
+        "rises": [{"floor": rise.floor, "at": utc(rise.at), "raise_at": utc(rise.raise_at)} for rise in window.rises],
     }
 
 
@@ -119,7 +132,8 @@ def _of_load(load: Load, without_event: Load | None) -> str:
 
 
 def _reckoned(stack: Stack, window: Window) -> Iterable[str]:
-    yield f"{window.event}, {window.service}"
+    about = [f"owner {window.owner}"] * bool(window.owner) + [f"priority {window.priority}"] * bool(window.priority)
+    yield "; ".join([f"{window.event}, {window.service}", *about])
     yield f"  {_of_load(window.load, usual(stack.platform.services[window.service]))}"
     factor = decimal_text(1 + Fraction(window.headroom_pct) / 100)
     needed = decimal_text(window.replicas_with_headroom)
@@ -128,4 +142,11 @@ def _reckoned(stack: Stack, window: Window) -> Iterable[str]:
     yield f"  x {factor} ({headroom}) = {needed} -> floor {window.floor} ({bounds})"
     zone = window.start.tz_id or "UTC"
     steps = [f"{time_of_day(step.starts_at.to_tz(zone))} {step.name} {step.takes_s} s" for step in window.steps]
-    yield f"  {' -> '.join([*steps, f'{time_of_day(window.start)} start'])}; lead time {window.lead_time_s} s"
+    first = window.rises[0].at if window.rises else window.start
+    end = "start" if first == window.start else "first step"
+    yield f"  {' -> '.join([*steps, f'{time_of_day(first)} {end}'])}; lead time {window.lead_time_s} s"
+    if window.ramp:
+        each = ", ".join(f"{rise.floor} at {time_of_day(rise.at)}" for rise in window.rises)
+        ahead_s = window.lead_time_s + window.margin_s
+        rise = f"from {min(window.baseline, window.floor)} in {window.ramp.steps} steps over {window.ramp.over_s} s"
+        yield f"  {rise}: {each}, each raised {ahead_s} s before; start {time_of_day(window.start)}"

@@ -21,6 +21,7 @@ def data(stack: Stack, found: Sequence[Shortage]) -> dict[str, Any]:
                 "events": list(one.events),
                 "needed": one.needed,
                 "available": one.available,
+                "at_risk": list(one.at_risk),
             }
             for one in found
         ],
@@ -31,10 +32,14 @@ def lines(found: Sequence[Shortage], zone: str) -> list[str]:
     """One line each, marked as what needs a person is."""
     return [
         f"! pool {one.pool}: {_whose(one)} need {one.needed} GPUs from {both(one.since, zone)} on, "
-        f"its nodes have at most {one.available}"
+        f"its nodes have at most {one.available}{_at_risk(one)}"
         for one in found
     ]
 
 
 def _whose(one: Shortage) -> str:
     return f"the floors of {', '.join(one.events)}" if one.events else "the baselines"
+
+
+def _at_risk(one: Shortage) -> str:
+    return f"; at risk first, by the lowest priority: {', '.join(one.at_risk)}" if one.at_risk else ""

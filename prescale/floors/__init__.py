@@ -1,1 +1,1 @@
-"""How a floor comes about: the load of an event, in the unit it was said in."""
+"""How a floor comes about: from the load, in the unit it was said in, and in steps where it has a ramp."""

@@ -45,7 +45,7 @@ def test_plan_says_which_pool_is_too_small_for_its_floors(stacks: Path) -> None:
     data = json.loads(result.stdout)
     assert data["node_pools"] == [{"name": "l40s", "gpus": 16}]
     assert data["gpu_shortages"] == [
-        {"pool": "l40s", "since": RAISED, "events": ["diwali-sale"], "needed": 17, "available": 16}
+        {"pool": "l40s", "since": RAISED, "events": ["diwali-sale"], "needed": 17, "available": 16, "at_risk": []}
     ]
     assert run("plan", "--at", "2027-10-30 00:30").exit_code == 0, "it is over"
 
@@ -156,6 +156,26 @@ class TestPlan:
         assert [line for line in lines if line not in text] == []
         event = json.loads(run("plan", "-o", "json").output)["events"][0]
         assert (event["unit"], event["rps"], event["in_flight"], event["floor"]) == (*numbers, 7)
+
+    def test_owner_priority_and_ramp(self, stacks: Path) -> None:
+        more = "    owner: growth\n    priority: 10\n    ramp: {steps: 4, over_s: 3600}\n    services:"
+        edit(stacks / "events.yaml", "    services:", more)
+        text = run("plan").output
+        for line in (
+            "diwali-sale, support-bot; owner growth; priority 10\n",
+            "18:30 weights 120 s -> 18:32 engine start 180 s -> 18:35 ready, with a margin 1500 s -> 19:00 first step;",
+            "  from 2 in 4 steps over 3600 s: 4 at 19:00, 5 at 19:15, 6 at 19:30, 7 at 19:45, each raised 1800 s",
+            " before; start 20:00\n",
+        ):
+            assert line in text
+        data = json.loads(run("plan", "-o", "json", "--at", "2027-10-29 18:50").output)
+        event = data["events"][0]
+        assert (event["owner"], event["priority"], event["floor"], data["services"][0]["floor"]) == ("growth", 10, 7, 5)
+        assert event["ramp"]["rises"][1] == {
+            "floor": 5,
+            "at": "2027-10-29T13:45:00Z",
+            "raise_at": "2027-10-29T13:15:00Z",
+        }
 
     def test_yaml_is_the_same_data(self, stacks: Path) -> None:
         at = ("--at", RAISED)

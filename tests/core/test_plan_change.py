@@ -43,7 +43,18 @@ def test_of_one_unit_only_what_was_said_is_a_cause() -> None:
     )
 
 
-@pytest.mark.parametrize("load", [{**OLD, "unit": "furlongs"}, {**OLD, "unit": None}, {**UNKNOWN, "unit": "rps"}])
+def test_a_ramp_is_what_moved_the_raise() -> None:
+    ramped = printed(7, **OLD, ramp={"steps": 4, "over_s": 3600, "rises": []})
+    ramped["events"][0]["raise_at"] = "2027-10-29T13:00:00Z"
+    assert causes(printed(7, **OLD, ramp=None), ramped) == (
+        Cause("ramp_steps", None, 4),
+        Cause("ramp_over_s", None, 3600),
+    )
+
+
+@pytest.mark.parametrize(
+    "load", [{**OLD, "unit": "furlongs"}, {**OLD, "unit": None}, {**UNKNOWN, "unit": "rps"}, {**OLD, "ramp": 4}]
+)
 def test_a_plan_without_the_units_numbers_is_none(load: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not a plan"):
         read(printed(7, **load), {})

@@ -62,6 +62,37 @@ def test_one_event_is_told_with_the_most_that_it_comes_to_need(tmp_path: Path) -
     assert found == Shortage("l40s", Instant.from_utc(2027, 10, 29, 13, 50), ("sale",), 27, 16)
 
 
+@pytest.mark.parametrize(
+    ("priorities", "at_risk"),
+    [
+        (("", ""), ()),
+        ((", priority: 5", ", priority: 5"), ()),
+        ((", priority: 5", ""), ("b",)),
+        (("", ", priority: 1"), ("a",)),
+    ],
+)
+def test_the_lowest_priority_is_at_risk_first(
+    tmp_path: Path, priorities: tuple[str, str], at_risk: tuple[str, ...]
+) -> None:
+    events = [event("a", (20, 22), SUPPORT, priorities[0]), event("b", (20, 22), FRAUD, priorities[1])]
+    (found,) = of(tmp_path, calendar(*events))
+    assert (found.events, found.at_risk) == (("a", "b"), at_risk)
+
+
+def test_a_floor_that_lies_within_another_is_not_at_risk(tmp_path: Path) -> None:
+    """c asks for less than a does of the same service; b's floor is what would have to go."""
+    low = SUPPORT.replace("rps: 42.4", "rps: 20")
+    events = [event("a", (20, 22), SUPPORT, ", priority: 9"), event("b", (20, 22), FRAUD, ", priority: 5")]
+    (found,) = of(tmp_path, calendar(*events, event("c", (20, 22), low)))
+    assert (found.events, found.at_risk) == (("a", "b", "c"), ("b",))
+
+
+def test_it_begins_with_the_step_that_is_too_high(tmp_path: Path) -> None:
+    """Of 11 and 11 replicas on 18 GPUs, 4 steps from 2: 5, 7, 9, 11 of each are 10, 14, 18, 22."""
+    (found,) = of(tmp_path, calendar(event("sale", (20, 22), BOTH, ", ramp: {steps: 4, over_s: 3600}")))
+    assert (found.since, found.needed) == (Instant.from_utc(2027, 10, 29, 13, 45), 22)
+
+
 def test_baselines_that_a_pool_does_not_hold(tmp_path: Path) -> None:
     loaded = stack(
         tmp_path, platform=lambda text: with_fraud_bot(text).replace("min: 2", "min: 10"), events=lambda _: NO_EVENTS
