@@ -6,7 +6,6 @@ The directory is `places.sandbox_directory()` unless another is named.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +14,14 @@ from time import monotonic
 from sandbox.control_plane import prometheus, startup
 from sandbox.control_plane.kubeconfigs import client
 from sandbox.control_plane.nodes import Node, register
+from sandbox.directory import begin, clear_away, record_of
 from sandbox.faults import SandboxError
 from sandbox.for_pulumi import home as pulumi_home
 from sandbox.layout import Layout, Settings, new_settings, read_settings, write_settings
-from sandbox.places import sandbox_directory, write_private
+from sandbox.places import sandbox_directory
 from sandbox.processes.health import is_well, wait_well
 from sandbox.processes.lock import held
 from sandbox.processes.process import Process, is_running
-from sandbox.processes.record import ProcessRecord
 from sandbox.toolchain.ensure import ensure
 
 Report = Callable[[str], None]
@@ -51,6 +50,7 @@ def up(
     prometheus_port: int = 9090,
     scrape_interval_s: int = 1,
     with_pulumi: bool = True,
+    api_only: bool = False,
     stack: str = "local",
 ) -> Layout:
     """Bring the sandbox up with these nodes, building tools first where needed. Says so when it is up already.
@@ -63,6 +63,7 @@ def up(
         prometheus_port: taken when it is free, else another; see `prometheus_url`.
         scrape_interval_s: how often each pod is scraped, in seconds.
         with_pulumi: also get Pulumi ready and make its stack.
+        api_only: no more than an API server that admits KEDA's objects as KEDA would: nothing acts on them.
         stack: whose sandbox it is.
 
     Raises:
@@ -70,7 +71,8 @@ def up(
             another stack's is up, and is left as it is.
     """
     layout = Layout(directory or sandbox_directory())
-    tools = ensure((*startup.TOOLS, *(pulumi_home.tools(report) if with_pulumi else ())), report)
+    kubernetes = startup.API_TOOLS if api_only else startup.TOOLS
+    tools = ensure((*kubernetes, *(pulumi_home.tools(report) if with_pulumi else ())), report)
     with held(layout.directory / "lock", report, _WAITING):
         if _is_up(layout):
             settings = _running(layout.directory)[1]
@@ -79,16 +81,17 @@ def up(
             register(client(layout.kubeconfig), nodes, settings.pod_network)
             report(f"the sandbox is already up ({layout.directory})")
             return layout
-        _begin(layout, report)
+        begin(layout, report)
         begun = monotonic()
         settings = new_settings(prometheus_port, scrape_interval_s, stack)
         write_settings(layout, settings)
         try:
-            startup.start(layout, settings, _record(layout, settings), tools, nodes=nodes, report=report)
+            starting = startup.Starting(layout, settings, record_of(layout, settings), tools, report)
+            startup.start_api_only(starting) if api_only else startup.start(starting, nodes)
             if with_pulumi:
                 pulumi_home.prepare(layout, tools, report, stack)
         except BaseException:
-            _record(layout, settings).stop_all()
+            record_of(layout, settings).stop_all()
             raise
         if settings.ports["prometheus"] != prometheus_port:
             report(f"port {prometheus_port} is in use: Prometheus listens at {prometheus.url(settings)}")
@@ -106,7 +109,7 @@ def down(report: Report, directory: Path | None = None) -> bool:
         report("the sandbox is not up")
         return False
     with held(layout.directory / "lock", report, _WAITING):
-        stopped = _clear_away(layout, report)
+        stopped = clear_away(layout, report)
     report("the sandbox is down" if stopped else "the sandbox is not up")
     return bool(stopped)
 
@@ -128,7 +131,7 @@ def status(directory: Path | None = None) -> list[ComponentStatus]:
             since=process.started_at,
             log=process.log,
         )
-        for process in _record(layout, settings).read()
+        for process in record_of(layout, settings).read()
     ]
 
 
@@ -171,7 +174,7 @@ def extra(
         ready_s: how long it may take until then, in seconds.
     """
     layout, settings = _running(directory)
-    process = _record(layout, settings).start(name, argv, env, ports, health)
+    process = record_of(layout, settings).start(name, argv, env, ports, health)
     if health:
         wait_well(process, layout.keyring.ca, ready_s)
     return process
@@ -180,14 +183,14 @@ def extra(
 def stop(name: str, directory: Path | None = None) -> None:
     """Stop one process of the sandbox and forget it."""
     layout, settings = _running(directory)
-    _record(layout, settings).stop(name)
+    record_of(layout, settings).stop(name)
 
 
 def _is_up(layout: Layout) -> bool:
     settings = read_settings(layout)
     if settings is None:
         return False
-    processes = _record(layout, settings).read()
+    processes = record_of(layout, settings).read()
     # A stalled second on a busy machine is no reason to throw a cluster away, so the patience is longer than usual.
     return bool(processes) and all(is_well(process, layout.keyring.ca, timeout_s=10) for process in processes)
 
@@ -198,53 +201,9 @@ def _of_another_stack(layout: Layout, stack: str) -> str:
     return f"the sandbox in {layout.directory} is stack {stack}'s. {fix}"
 
 
-def _begin(layout: Layout, report: Report) -> None:
-    """Make the directory this sandbox's own.
-
-    Raises:
-        SandboxError: it holds somebody else's things under the names of ours; nothing of theirs is touched.
-    """
-    if not _is_ours(layout):
-        theirs = [path.name for path in layout.owned if path.exists() or path.is_symlink()]
-        if theirs:
-            fix = "Name a directory of its own in WARMLINE_SANDBOX_DIR, or delete these by hand."
-            raise SandboxError(f"{layout.directory} holds {', '.join(theirs)}, which no sandbox made. {fix}")
-    _clear_away(layout, report)
-    if layout.marker.exists():
-        shutil.rmtree(layout.marker.parent)
-    write_private(layout.marker, "")
-
-
-def _is_ours(layout: Layout) -> bool:
-    """Whether a sandbox was begun in the directory; after a crash its settings need not be whole."""
-    is_recorded = bool(ProcessRecord(layout.directory, "").read_what_can_be())
-    return is_recorded or layout.marker.exists() or read_settings(layout) is not None
-
-
-def _clear_away(layout: Layout, report: Report) -> list[str]:
-    """Stop what runs and delete what the sandbox made, logs apart. Names of what was recorded as running."""
-    if not _is_ours(layout):
-        return []
-    settings = read_settings(layout)
-    record = ProcessRecord(layout.directory, settings.mark if settings else "")
-    dead = [process.name for process in record.read_what_can_be() if not is_running(process)]
-    if dead:
-        report(f"no longer running: {', '.join(dead)}; clearing away the rest")
-    stopped = record.stop_all() + dead
-    # Never "everything in there": somebody may name a directory that holds other things.
-    for path in layout.owned:
-        is_folder = path.is_dir() and not path.is_symlink()
-        shutil.rmtree(path) if is_folder else path.unlink(missing_ok=True)
-    return stopped
-
-
 def _running(directory: Path | None) -> tuple[Layout, Settings]:
     layout = Layout(directory or sandbox_directory())
     settings = read_settings(layout)
     if settings is None:
         raise SandboxError(f"no sandbox in {layout.directory}. Run `warmline sandbox up` first.")
     return layout, settings
-
-
-def _record(layout: Layout, settings: Settings) -> ProcessRecord:
-    return ProcessRecord(layout.directory, settings.mark)

@@ -55,9 +55,8 @@ def install_definitions(client: Client, crds: Path) -> None:
         client.apply(definition, force=True)
 
 
-def register(client: Client, layout: Layout, settings: Settings) -> None:
-    """Tell the API server where external metrics and admission reviews of KEDA's objects are answered."""
-    certificate_authority = b64encode(layout.keyring.ca.read_bytes()).decode()
+def register_metrics(client: Client, layout: Layout, settings: Settings) -> None:
+    """Tell the API server where external metrics are answered."""
     objects: list[GlobalResource | NamespacedResource] = [
         Service(
             metadata=ObjectMeta(name=_METRICS_SERVICE, namespace=NAMESPACE),
@@ -75,42 +74,51 @@ def register(client: Client, layout: Layout, settings: Settings) -> None:
                 version="v1beta1",
                 groupPriorityMinimum=100,
                 versionPriority=100,
-                caBundle=certificate_authority,
+                caBundle=_authority(layout),
                 service=ServiceReference(
                     name=_METRICS_SERVICE, namespace=NAMESPACE, port=settings.ports["keda-adapter"]
                 ),
             ),
         ),
-        ValidatingWebhookConfiguration(
-            metadata=ObjectMeta(name="keda-admission"),
-            webhooks=[
-                ValidatingWebhook(
-                    name=f"v{kind}.kb.io",
-                    admissionReviewVersions=["v1"],
-                    sideEffects="None",
-                    timeoutSeconds=10,
-                    # Ignore, as KEDA ships it, would let a bad object in while the program starts.
-                    failurePolicy="Fail",
-                    clientConfig=WebhookClientConfig(
-                        url=f"https://localhost:{settings.ports['keda-webhooks']}"
-                        f"/validate-{group.replace('.', '-')}-v1alpha1-{kind}",
-                        caBundle=certificate_authority,
-                    ),
-                    rules=[
-                        RuleWithOperations(
-                            apiGroups=[group],
-                            apiVersions=["v1alpha1"],
-                            operations=["CREATE", "UPDATE"],
-                            resources=[plural],
-                        )
-                    ],
-                )
-                for group, plural, kind in _VALIDATED
-            ],
-        ),
     ]
     for one in objects:
         client.apply(one, force=True)
+
+
+def register_admission(client: Client, layout: Layout, settings: Settings) -> None:
+    """Tell the API server where KEDA's objects are reviewed before they are admitted."""
+    configuration = ValidatingWebhookConfiguration(
+        metadata=ObjectMeta(name="keda-admission"),
+        webhooks=[
+            ValidatingWebhook(
+                name=f"v{kind}.kb.io",
+                admissionReviewVersions=["v1"],
+                sideEffects="None",
+                timeoutSeconds=10,
+                # Ignore, as KEDA ships it, would let a bad object in while the program starts.
+                failurePolicy="Fail",
+                clientConfig=WebhookClientConfig(
+                    url=f"https://localhost:{settings.ports['keda-webhooks']}"
+                    f"/validate-{group.replace('.', '-')}-v1alpha1-{kind}",
+                    caBundle=_authority(layout),
+                ),
+                rules=[
+                    RuleWithOperations(
+                        apiGroups=[group],
+                        apiVersions=["v1alpha1"],
+                        operations=["CREATE", "UPDATE"],
+                        resources=[plural],
+                    )
+                ],
+            )
+            for group, plural, kind in _VALIDATED
+        ],
+    )
+    client.apply(configuration, force=True)
+
+
+def _authority(layout: Layout) -> str:
+    return b64encode(layout.keyring.ca.read_bytes()).decode()
 
 
 def create_namespace(client: Client) -> None:

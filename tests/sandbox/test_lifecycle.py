@@ -15,6 +15,7 @@ import pytest
 
 from sandbox import lifecycle
 from sandbox.control_plane import prometheus
+from sandbox.directory import begin
 from sandbox.faults import SandboxError
 from sandbox.layout import HOST, Layout, Settings, free_ports, new_settings, read_settings, write_settings
 from sandbox.processes.process import MARK, await_mark, end, is_marked, is_running, marked, reap, start_ticks
@@ -165,7 +166,7 @@ def test_another_stacks_sandbox_is_left_as_it_is(layout: Layout, monkeypatch: py
 
 def test_what_a_crash_left_is_cleared_away_and_never_through_a_link(layout: Layout, tmp_path: Path) -> None:
     lifecycle.down(print, layout.directory)
-    lifecycle._begin(layout, print)
+    begin(layout, print)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "file").touch()
