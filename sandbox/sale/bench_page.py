@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform as machine
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
+from sandbox import machine
 from sandbox.load.play import MAX_LATENESS_P99_S
 from sandbox.load.record import RequestRecord
 from sandbox.sale.chart import INK, svg_of
@@ -80,7 +80,7 @@ def facts(comparison: Comparison, beside: str) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "cpu_busy": round(comparison.cpu_busy_pct / 100, 2),
         "beside": beside,
-        "machine": _machine(),
+        "machine": machine.description(),
         "versions": ", ".join(sorted({f"{tool.name} {tool.version}" for tool in TOOLS})),
         "requests": comparison.results[0].whole.requests,
         "ways": [_way(result) for result in comparison.results],
@@ -146,16 +146,3 @@ def _shares(
 
 def _seconds(value: float | None) -> str:
     return "never" if value is None else f"{value:.0f}"
-
-
-def _machine() -> str:
-    model = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if "model name" in line
-        ),
-        machine.machine(),
-    )
-    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{os.cpu_count()} cores of {model}, {memory_gib:.0f} GiB, Linux {machine.release()}"
