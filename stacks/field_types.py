@@ -51,4 +51,4 @@ Percent = Annotated[Number, AfterValidator(_not_a_share)]
 class Spec(BaseModel):
     """Base of the tree: frozen, strict, and no field that nobody reads."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
