@@ -6,7 +6,7 @@ TIME_SCALE ?= 20
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PULUMI_ERROR_OUTPUT_STRING := 1
 
-.PHONY: setup demo test check core tools sandbox-test bench-event golden docs lock clean
+.PHONY: setup demo test check core tools sandbox-test bench-event bench-reliability golden docs lock clean
 
 setup: $(VENV)/.ready
 
@@ -40,6 +40,9 @@ tools: setup
 
 bench-event: tools
 	warmline sandbox bench-event --time-scale $(TIME_SCALE)
+
+bench-reliability: tools
+	warmline sandbox bench-reliability
 
 golden: setup
 	pytest -m "not sandbox" --snapshot-update tests/components tests/cli

@@ -149,6 +149,62 @@ def bench_event(time_scale: int, seed: int, work: str, to: str, beside: str) -> 
     _say(f"written: {write(Path(to), comparison, beside)}")
 
 
+@sandbox.command(
+    "bench-reliability",
+    short_help="Kill, double and mislead `prescale sync`; judge the floors.",
+    epilog=examples(
+        "warmline sandbox bench-reliability",
+        "warmline sandbox bench-reliability --sample --to /tmp/results",
+        "warmline sandbox bench-reliability --only cost --pairs 50",
+    ),
+)
+@click.option("--sample", is_flag=True, help="The small sizes that `make test` runs; nothing is timed.")
+@click.option("--kills", type=click.IntRange(1), help="Runs that are killed. [default: 300]")
+@click.option("--rounds", type=click.IntRange(1), help="Rounds of 8 runs at once. [default: 100]")
+@click.option("--calendars", type=click.IntRange(1), help="Spoiled calendar files. [default: 300]")
+@click.option("--pairs", type=click.IntRange(0), help="Runs that are timed beside a bare script. [default: 30]")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(["kills", "crowd", "calendars", "cost"]),
+    help="One part; may be repeated.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of calendars, kills and mutations.")
+@click.option("--work", type=click.Path(file_okay=False), default="out/bench-reliability", show_default=True)
+@click.option("--to", type=click.Path(file_okay=False), default="docs/benchmarks", show_default=True, help="Results.")
+@click.option("--beside", metavar="TEXT", default="", help="What else the machine did meanwhile; the page says it.")
+@click.pass_context
+def bench_reliability(
+    ctx: click.Context,
+    /,
+    *,
+    sample: bool,
+    only: tuple[str, ...],
+    seed: int,
+    work: str,
+    to: str,
+    beside: str,
+    **sizes: int | None,
+) -> None:
+    """Kill, double and mislead `prescale sync` on a real API server, and judge the floors by an oracle.
+
+    Writes what came of it. Exits 1 where a floor was wrong, or a run costs more than it may.
+    """
+    from dataclasses import replace
+    from pathlib import Path
+
+    from sandbox.reliability.bench import FULL, SAMPLE, measure
+
+    _end_tidily()
+    said = {name: size for name, size in sizes.items() if size is not None}
+    asked = replace(SAMPLE if sample else FULL, **said)
+    failures = _guarded(lambda: measure(Path(work).resolve(), Path(to), asked, seed, _say, only=only, beside=beside))
+    for failure in failures:
+        _say(f"! {failure}")
+    if failures:
+        ctx.exit(FINDING)
+
+
 def _health(part: ComponentStatus) -> str:
     if not part.is_running:
         return "dead"

@@ -68,18 +68,21 @@ _BASIC = {"faults", "places", "layout", "processes"}
 SANDBOX_MAY_IMPORT: dict[str, set[str]] = {
     "faults": set(),
     "places": set(),
+    "machine": set(),
     "layout": {"faults", "places"},
     "processes": {"faults", "places"},
     "toolchain": _BASIC,
     "control_plane": _BASIC,
     "for_pulumi": {*_BASIC, "toolchain"},
-    "lifecycle": {*_BASIC, "toolchain", "control_plane", "for_pulumi"},
+    "directory": _BASIC,
+    "lifecycle": {*_BASIC, "directory", "toolchain", "control_plane", "for_pulumi"},
     "engine": {"processes"},
     "balancer": {"processes", "control_plane"},
     "kubelet": {"processes", "control_plane", "engine"},
     "load": {"processes", "balancer"},
     "for_stack": {*_BASIC, "control_plane", "for_pulumi", "lifecycle"},
-    "sale": {*_BASIC, "toolchain", "control_plane", "lifecycle", "load", "for_stack"},
+    "sale": {*_BASIC, "machine", "toolchain", "control_plane", "lifecycle", "load", "for_stack"},
+    "reliability": {*_BASIC, "machine", "toolchain", "control_plane", "lifecycle"},
 }
 MAY_IMPORT_INSIDE = {
     "capacity": CAPACITY_MAY_IMPORT,

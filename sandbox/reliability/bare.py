@@ -1,0 +1,26 @@
+"""The reads of a run with nothing to do, and nothing else: `python bare.py NAMESPACE STACK PLURAL ...`.
+
+What anybody would write with the same client library; the measure of what a run costs.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from lightkube import Client
+from lightkube.generic_resource import create_namespaced_resource
+
+ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
+Autoscaler = create_namespaced_resource("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+
+
+def main(namespace: str, stack: str, *plurals: str) -> None:
+    client = Client(namespace=namespace)
+    if "scaledobjects" in plurals:
+        print(len(list(client.list(ScaledObject, labels={"warmline.dev/stack": stack}))))
+    if "horizontalpodautoscalers" in plurals:
+        print(len(list(client.list(Autoscaler))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,47 @@
+"""From one calendar of a course to the next: what a run finds before it, and what has to be true after it."""
+
+from __future__ import annotations
+
+import time
+
+from sandbox.reliability.course import Course
+from sandbox.reliability.ground import Ground, Ran, calendar_text
+
+ZONES = ("America/New_York", "Asia/Kolkata", "Europe/Berlin", "UTC")
+PERSONS = 0.25
+"""How often a person sets a value beside the calendar."""
+
+
+def prepared(ground: Ground, course: Course) -> dict[str, int]:
+    """Another calendar, and sometimes a person's hand, such that a run has a floor to write: the floors before it."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        course.turn()
+        ground.calendar.write_text(calendar_text(course.events, course.dice.choice(ZONES)))
+        service = course.dice.choice(list(course.services))
+        if course.dice.random() < PERSONS and (value := course.person(service)):
+            ground.patch(service.name, {"spec": {"minReplicaCount": value}})
+        before = {name: minimum for name, (minimum, _) in ground.seen().items()}
+        if before != course.floors():
+            return before
+    raise AssertionError("no calendar of a minute asked for another floor")
+
+
+def wrong_after(ground: Ground, course: Course, ran: Ran) -> list[str]:
+    """What is not as it has to be after a run that nobody disturbed."""
+    wrong = []
+    if ran.exit_code:
+        wrong.append(f"the next run ended with {ending(ran)}")
+    seen, wanted = ground.seen(), course.floors()
+    for service in course.services:
+        minimum, baseline = seen[service.name]
+        if minimum != wanted[service.name]:
+            wrong.append(f"{service.name} has {minimum}, expected {wanted[service.name]} by {course.events}")
+        if baseline != str(service.baseline):
+            wrong.append(f"{service.name} has the baseline {baseline}, expected {service.baseline}")
+    return wrong
+
+
+def ending(ran: Ran) -> str:
+    """Exit code and last words, for a person."""
+    return f"exit code {ran.exit_code}: {(ran.stderr or ran.stdout).strip()[-500:]}"
