@@ -61,6 +61,7 @@ class Window:
     priority: int = 0
     ramp: Ramp | None = None
     rises: tuple[Rise, ...] = ()
+    title: str | None = None
 
     @property
     def raise_at(self) -> Instant:
@@ -173,6 +174,7 @@ def _window(stack: Stack, event: Event, name: str, demand: Demand) -> Window:
         priority=asked.priority,
         ramp=asked.ramp,
         rises=rising,
+        title=event.title,
     )
 
 
@@ -189,7 +191,8 @@ def _cold_start(service: Service) -> Sequence[tuple[str, int]]:
 def _above_ceiling(stack: Stack, window: Window, event: Place) -> Fault:
     place = (*event, "services", window.service)
     formula = f"{window.load.formula} + {replicas.decimal_text(window.headroom_pct)} %"
-    got = f"a floor of {window.floor} replicas ({formula})"
+    whose = f"{window.title}: " if window.title else ""
+    got = f"{whose}a floor of {window.floor} replicas ({formula})"
     expected = f"at most the ceiling of {window.ceiling} (services.{window.service}.replicas.max)"
     fix = f"Raise replicas.max to {window.floor} or more, with the nodes for it, or lower the event's load."
     return stack.fault(stack.calendar_document, place, got, expected, fix)

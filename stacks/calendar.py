@@ -14,15 +14,14 @@ from stacks.field_types import Number
 from stacks.fit import Misfit
 from stacks.local_time import END_YEAR, FIRST_YEAR, OTHER_YEAR, once, widest, zone_faults
 from stacks.recurrence import Rule, rule_faults
-from stacks.series import Event, Place, Series
-
-# Longer ones are slips of the pen; nobody repeats an event of more than a month.
-MOST_DAYS = 31
+from stacks.series import KNOWN_AFTER_S, MOST_DAYS, Event, Place, Series
 
 
 @dataclass(frozen=True)
 class Calendar:
     """All events of one stack: those that happen once, and `series` of those that repeat.
+
+    `listed` happen once, too, and come from files that nobody tidies: of these only what is not long over counts.
 
     `source` names the calendar: what it raised, only it may lower. `timezone` is the zone a person means
     who types a local time.
@@ -34,15 +33,20 @@ class Calendar:
     headroom_pct: Number
     events: tuple[Event, ...]
     series: tuple[Series, ...] = ()
+    listed: tuple[Event, ...] = ()
+    findings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def around(self, now: Instant, ahead_s: int) -> tuple[Event, ...]:
         """Every event that happens once, and of those that repeat the occurrences that matter: see `Series.around`."""
-        return (*self.events, *chain.from_iterable(series.around(now, ahead_s) for series in self.series))
+        known_since = now.subtract(seconds=KNOWN_AFTER_S)
+        listed = [event for event in self.listed if event.end.to_instant() > known_since]
+        return (*self.events, *listed, *chain.from_iterable(series.around(now, ahead_s) for series in self.series))
 
     @property
     def longest_ramp_s(self) -> int:
         """The earliest that a floor begins to rise, in seconds before its T0."""
-        asked = [event.asked for event in self.events] + [series.asked for series in self.series]
+        asked = [event.asked for event in (*self.events, *self.listed)] + [series.asked for series in self.series]
         return max((one.ramp.over_s for one in asked if one.ramp), default=0)
 
 

@@ -74,6 +74,35 @@ class EventSpec(Asked, Timed):
     """
 
 
+class Match(Spec):
+    """Which entries of an iCalendar file are meant: everything said must hold, and nothing said means every entry.
+
+    `summary` is the title, `category` one of its categories; upper and lower case are the same, and `*` stands for
+    anything.
+    """
+
+    summary: Text | None = None
+    category: Text | None = None
+
+
+class MatchedSpec(Asked):
+    """What entries ask that `match`. The first of the list that matches an entry counts."""
+
+    match: Match = Match()
+
+
+class CalendarFile(Spec):
+    """Events from an iCalendar file (.ics), as Google Calendar, Outlook and Apple Calendar export it.
+
+    `file` is relative to the stack's folder. `timezone` is the zone of whole days and of times without one, if it is
+    not the stack's. An entry may carry its own word, `X-WARMLINE-EVENT`, with the fields of `events` but `match`.
+    """
+
+    file: Text
+    timezone: Text | None = None
+    events: list[MatchedSpec] = Field(default_factory=list)
+
+
 class CalendarSpec(Spec):
     """The file as written. `ready_margin_s` is how long before T0 everything must be Ready."""
 
@@ -81,6 +110,7 @@ class CalendarSpec(Spec):
     ready_margin_s: Seconds = 600
     headroom_pct: Headroom = Number(30)
     events: list[EventSpec]
+    calendars: list[CalendarFile] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _names_once(self) -> CalendarSpec:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stacks.calendar import Calendar, resolve
-from stacks.demand import Demand
+from stacks.demand import Asked, Demand
 from stacks.events import CalendarSpec
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit, misfits
@@ -80,12 +80,22 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
     coming = read(folder / EVENTS_FILE, CalendarSpec)
     calendar: Calendar | None = None
     wrong: list[Misfit] = []
+    in_files: tuple[Fault, ...] = ()
+    asked: list[tuple[Place, Asked]] = []
     if coming.readable:
         calendar, wrong = resolve(coming.readable, f"{stack}/{EVENTS_FILE}")
+        asked = [*_asked(coming.readable)]
+        if coming.readable.calendars:
+            from stacks.ics.join import join
+
+            joined = join(calendar, coming.readable, folder)
+            calendar, in_files = joined.calendar, joined.faults
+            wrong += joined.wrong
+            asked += joined.own_words
     # A service that had to be left out of the platform is not an unknown one.
     if coming.readable and built.readable and built.is_whole:
-        wrong += _unknown_services(coming.readable, built.readable)
-    faults = [*built.faults, *coming.faults, *faults_at(coming, wrong)]
+        wrong += _unknown_services(asked, built.readable)
+    faults = [*built.faults, *coming.faults, *faults_at(coming, wrong), *in_files]
     if built.model is None or calendar is None or faults:
         raise InputError(faults)
     return Stack(stack, built.model, calendar, built.document, coming.document, folder)
@@ -143,11 +153,19 @@ def _missing_evidence(folder: Path, platform: Platform) -> Iterable[Misfit]:
             yield Misfit(place, service.capacity.evidence, f"a file or folder in {shown(folder)}", fix)
 
 
-def _unknown_services(spec: CalendarSpec, platform: Platform) -> list[Misfit]:
-    wrong = []
+def _asked(spec: CalendarSpec) -> Iterator[tuple[Place, Asked]]:
     for index, event in enumerate(spec.events):
-        for name, demand in event.services.items():
-            place = ("events", index, "services", name)
+        yield ("events", index), event
+    for index, file in enumerate(spec.calendars):
+        for row, matched in enumerate(file.events):
+            yield ("calendars", index, "events", row), matched
+
+
+def _unknown_services(asked: Iterable[tuple[Place, Asked]], platform: Platform) -> list[Misfit]:
+    wrong = []
+    for event, what in asked:
+        for name, demand in what.services.items():
+            place = (*event, "services", name)
             service = platform.services.get(name)
             if service is None:
                 known = ", ".join(platform.services)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,27 +14,30 @@ Loc = tuple[str | int, ...]
 class Pruned:
     """`data` without the faulty parts; `is_whole` if only unknown fields are gone.
 
-    `rows` are the former places of the events that are left, None if none was left out.
+    `rows` are the former places of what is left of a list (`events`, `calendars`) that something was left out of.
     """
 
     data: Any
     is_whole: bool
-    rows: tuple[int, ...] | None
+    rows: Mapping[str, tuple[int, ...]]
 
 
 def pruned(data: dict[Any, Any], faulty: Iterable[Loc], unknown: Iterable[Loc]) -> Pruned:
-    """Drop every `unknown` field, and the whole service, node pool, workload or event around each `faulty` place."""
+    """Drop every `unknown` field, and around each `faulty` place the whole service, node pool, workload, event or
+    calendar file.
+    """
     data = copy.deepcopy(data)
     for loc in unknown:
         _drop(data, loc)
     # A fault of the file as a whole has no part to leave out; what is left is then refused for it again.
     parts = {loc[:2] for loc in faulty if len(loc) > 1}
-    rows = None
-    events = data.get("events")
-    gone = {part[1] for part in parts if part[0] == "events"}
-    if gone and isinstance(events, list):
-        rows = tuple(row for row in range(len(events)) if row not in gone)
-        data["events"] = [events[row] for row in rows]
+    rows: dict[str, tuple[int, ...]] = {}
+    for kind in ("events", "calendars"):
+        gone = {part[1] for part in parts if part[0] == kind}
+        listed = data.get(kind)
+        if gone and isinstance(listed, list):
+            rows[kind] = tuple(row for row in range(len(listed)) if row not in gone)
+            data[kind] = [listed[row] for row in rows[kind]]
     lost_pools = {part[1] for part in parts if part[0] == "node_pools"}
     for kind in ("node_pools", "services", "workloads"):
         for part in parts:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -36,7 +36,7 @@ def shown(path: Path) -> str:
 class Reading(Generic[S]):
     """One file, read: `model` if it is without fault, else `readable`, what is left without the faulty parts.
 
-    `is_whole` says that only unknown fields were left out. `rows` are the former places of the events that are left.
+    `is_whole` says that only unknown fields were left out. `rows` are the former places in lists that are not whole.
     """
 
     path: Path
@@ -45,7 +45,7 @@ class Reading(Generic[S]):
     model: S | None = None
     readable: S | None = None
     is_whole: bool = True
-    rows: tuple[int, ...] | None = None
+    rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def read(path: Path, model: type[S], missing_fix: str = MISSING_FIX) -> Reading[S]:
@@ -97,8 +97,8 @@ def faults_at(reading: Reading[S], wrong: Iterable[Misfit]) -> list[Fault]:
     faults = []
     for item in wrong:
         place = item.path
-        if reading.rows is not None and place[0] == "events" and isinstance(place[1], int):
-            place = ("events", reading.rows[place[1]], *place[2:])
+        if rows := reading.rows.get(str(place[0])):
+            place = (place[0], rows[int(place[1])], *place[2:])
         line = reading.document.line(place)
         faults.append(Fault(shown(reading.path), line, dotted(place), short(item.got), item.expected, item.fix))
     return faults

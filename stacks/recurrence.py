@@ -93,6 +93,14 @@ def rule_faults(text: str, start: date, until: date | None, path: tuple[str | in
         yield Misfit((*path, "start"), got, f"a start on a day of the rule ({text})", fix)
 
 
+def wrong_rule(text: str, start: date) -> tuple[str, str, str] | None:
+    """(got, expected, fix) of a rule that is none or has no day from `start` on; it need not begin on `start`."""
+    wrong = _wrong_part(text)
+    if wrong or _first(text, start):
+        return wrong
+    return text, "a rule that some day fulfils", "Correct the rule."
+
+
 def _wrong_part(text: str) -> tuple[str, str, str] | None:
     """(got, expected, fix) of the first part that is none, or does not fit the others."""
     parts: dict[str, str] = {}

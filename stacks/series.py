@@ -23,6 +23,9 @@ Place = tuple[str | int, ...]
 # for a morning after to see it as over. What the cluster holds beyond that, it holds by its own record.
 KNOWN_AFTER_S = 2 * 86400
 
+# Longer ones are slips of the pen; nobody repeats an event of more than a month.
+MOST_DAYS = 31
+
 # No event's own name has it.
 _ON = "@"
 
@@ -35,7 +38,10 @@ def name_and_day(event: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Event:
-    """One event in time: window [start, end), and what it asks. `place` is where in the file that is said."""
+    """One event in time: window [start, end), and what it asks. `place` is where in the file that is said.
+
+    `title` is what a calendar program shows, where the name is made from its identifier.
+    """
 
     name: str
     start: ZonedDateTime
@@ -43,6 +49,7 @@ class Event:
     cancelled: bool
     asked: Asked
     place: Place
+    title: str | None = None
 
     @property
     def demands(self) -> Mapping[str, Demand]:
@@ -69,6 +76,7 @@ class Series:
     moved: Mapping[date, ZonedDateTime]
     asked: Asked
     place: Place
+    title: str | None = None
 
     def around(self, now: Instant, ahead_s: int) -> tuple[Event, ...]:
         """Occurrences that end after `KNOWN_AFTER_S` ago and begin within `ahead_s`; the next one in any case.
@@ -103,7 +111,7 @@ class Series:
         if day in self.moved:
             start, end = self._from(self.moved[day])
         cancelled = self.cancelled or day in self.cancelled_on
-        return Event(f"{self.name}{_ON}{day}", start, end, cancelled, self.asked, self.place)
+        return Event(f"{self.name}{_ON}{day}", start, end, cancelled, self.asked, self.place, self.title)
 
     def _window(self, day: date) -> tuple[ZonedDateTime, ZonedDateTime]:
         return widest(_on(day, self.starts), _on(day + timedelta(days=self.lasts_days), self.ends), self.zone)

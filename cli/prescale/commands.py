@@ -41,7 +41,8 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
     """Print the timetable of all events, with its arithmetic. Asks no cluster.
 
     Of an event that repeats it reckons what may be raised in the next four weeks, and the next occurrence in any case.
-    Exits 1 where floors that are in force together need more GPUs than their node pool has.
+    Exits 1 where floors that are in force together need more GPUs than their node pool has, and where a row for
+    entries of a calendar file matches none of them.
     """
     from cli.output import emit, table
     from cli.prescale import plan_text, shortage_text
@@ -65,11 +66,19 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
             click.echo("\n".join([*more, ""]))
         else:
             click.echo("No events.\n")
-        click.echo("\n".join([*plan_text.plan_arithmetic(loaded, planned), *shortage_text.lines(short, zone)]))
+        click.echo(
+            "\n".join(
+                [
+                    *plan_text.plan_arithmetic(loaded, planned),
+                    *shortage_text.lines(short, zone),
+                    *plan_text.remarks(loaded.calendar),
+                ]
+            )
+        )
     else:
         data = plan_text.plan_data(loaded, planned, now)
         emit({**data, **shortage_text.data(loaded, short)}, output)
-    if short:
+    if short or loaded.calendar.findings:
         ctx.exit(FINDING)
 
 

@@ -35,7 +35,13 @@ def _row(window: Window, now: Instant) -> list[str]:
     zone = window.start.tz_id or "UTC"
     times = (window.raise_at, window.start.to_instant(), window.end.to_instant())
     cells = [f"{minute(time.to_tz(zone))}\n{minute(time.to_tz('UTC'))}Z" for time in times]
-    return [f"{window.event}\n{zone}", window.service, window.state(now), str(window.floor), *cells]
+    return [
+        "\n".join(filter(None, [window.event, (window.title or "")[:40], zone])),
+        window.service,
+        window.state(now),
+        str(window.floor),
+        *cells,
+    ]
 
 
 def _more(name: str, service: str, windows: Sequence[Window]) -> str:

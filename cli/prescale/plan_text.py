@@ -12,6 +12,7 @@ from capacity.replicas import Exact, decimal_text
 from cli.prescale.text import time_of_day, utc
 from prescale.floors.load import Load, usual
 from prescale.timetable import Timetable, Window
+from stacks.calendar import Calendar
 from stacks.loader import Stack
 from stacks.series import name_and_day
 
@@ -34,6 +35,8 @@ def plan_data(stack: Stack, table: Timetable, now: Instant) -> dict[str, Any]:
             }
             for name, service in stack.platform.services.items()
         ],
+        "findings": list(stack.calendar.findings),
+        "notes": list(stack.calendar.notes),
     }
 
 
@@ -55,6 +58,7 @@ def _load_data(load: Load) -> dict[str, Any]:
 def _window_data(window: Window, now: Instant) -> dict[str, Any]:
     return {
         "name": window.event,
+        "title": window.title,
         "service": window.service,
         "state": window.state(now),
         "owner": window.owner,
@@ -110,6 +114,11 @@ def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:
     return lines
 
 
+def remarks(calendar: Calendar) -> list[str]:
+    """What the calendar's own files leave open; what needs a person starts with `!`."""
+    return [*(f"! {text}" for text in calendar.findings), *calendar.notes]
+
+
 def _of_load(load: Load, without_event: Load | None) -> str:
     """From what was said to replicas, step by step.
 
@@ -132,7 +141,8 @@ def _of_load(load: Load, without_event: Load | None) -> str:
 
 
 def _reckoned(stack: Stack, window: Window) -> Iterable[str]:
-    about = [f"owner {window.owner}"] * bool(window.owner) + [f"priority {window.priority}"] * bool(window.priority)
+    about = [window.title] if window.title else []
+    about += [f"owner {window.owner}"] * bool(window.owner) + [f"priority {window.priority}"] * bool(window.priority)
     yield "; ".join([f"{window.event}, {window.service}", *about])
     yield f"  {_of_load(window.load, usual(stack.platform.services[window.service]))}"
     factor = decimal_text(1 + Fraction(window.headroom_pct) / 100)

@@ -67,11 +67,11 @@ class Rehearsal:
         event = self.calendar.events[0]
         zone = event.timezone or self.calendar.timezone
         moved = event.model_copy(update={"start": _local(start, zone), "end": _local(end, zone)})
-        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": [moved]}))
+        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": [moved], "calendars": []}))
 
     def clear_calendar(self) -> None:
         """Write a calendar without events."""
-        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": []}))
+        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": [], "calendars": []}))
 
     def write(self, name: str, spec: CalendarSpec | Platform) -> None:
         """Write one of the derived stack's two files."""

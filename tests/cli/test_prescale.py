@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -229,6 +230,37 @@ class TestPlan:
         assert "exists twice" in run("plan", "--at", "2026-11-01 01:30").output
 
 
+class TestCalendarFiles:
+    """Google's export of tests/core/ics, whose titles and times the tests there hold."""
+
+    @pytest.fixture
+    def with_file(self, stacks: Path) -> Path:
+        shutil.copy(Path(__file__).parents[1] / "core" / "ics" / "google.ics", stacks / "sales.ics")
+        rows = [f"{{match: {{summary: {title}}}, services: {{support-bot: {{replicas: 5}}}}}}" for title in ("D*", "X")]
+        text = "timezone: UTC\nevents: []\ncalendars:\n  - file: sales.ics\n    events:"
+        (stacks / "events.yaml").write_text("\n".join([text, *(f"      - {row}" for row in rows), ""]))
+        return stacks / "sales.ics"
+
+    def test_plan_shows_titles_and_what_is_left_out(self, with_file: Path) -> None:
+        result = run("plan", "--at", "2027-10-01 12:00")
+        assert re.search(r"sales-\w{10} +support-bot +planned +5 .*\n *Diwali sale ", result.stdout)
+        assert re.search(r"sales-\w{10}, support-bot; Diwali sale\n  5 replicas, said as such", result.stdout)
+        assert "! calendars[0].events[1]: no entry of sales.ics with summary 'X' comes to this row." in result.stdout
+        assert "sales.ics: 5 entries match no row and are left out, among them 'Friday peak'," in result.stdout
+        assert result.exit_code == 1
+        data = json.loads(run("plan", "--at", "2027-10-01 12:00", "-o", "json").stdout)
+        assert [event["title"] for event in data["events"]] == ["Diwali sale"]
+        assert (len(data["findings"]), len(data["notes"])) == (1, 1)
+
+    @pytest.mark.parametrize("command", [("plan",), ("sync",), ("sync", "--dry-run"), ("status",)])
+    def test_a_file_cut_short_changes_nothing(self, api: ApiDouble, with_file: Path, command: tuple[str, ...]) -> None:
+        with_file.write_bytes(with_file.read_bytes()[:-60])
+        result = run(*command)
+        assert (result.exit_code, api.requests) == (2, [])
+        assert "sales.ics:" in result.output
+        assert "It may be cut short" in result.output
+
+
 BAD = [
     ("platform.yaml", "    gpus_per_replica: 1", "    gpus_per_replica: 1\n    colour: red", "colour", "Remove"),
     ("platform.yaml", "    gpus_per_replica: 1", "    gpus_per_replica: 3", "gpus_per_replica", "Set 1"),
@@ -413,7 +445,10 @@ class TestOutOfReach:
 @pytest.mark.parametrize(
     ("arguments", "kept_out"),
     [
-        (["prescale", "plan", "-s", "local", "-o", "json"], {"lightkube", "rich", "pulumi", "httpx2"}),
+        (
+            ["prescale", "plan", "-s", "local", "-o", "json"],
+            {"lightkube", "rich", "pulumi", "httpx2", "icalendar", "holidays"},
+        ),
         (["prescale", "-h"], {"lightkube", "rich", "pulumi", "pydantic", "whenever"}),
         (["prescale", "sync", "-s", "local"], {"rich", "pulumi", "jinja2", "jsonschema"}),
     ],

@@ -1,0 +1,1 @@
+"""iCalendar files of a stack: read, their zones named, their entries turned into events."""
