@@ -20,6 +20,9 @@ from infra.engine_deployment import EngineDeployment, EngineDeploymentArgs
 from infra.engine_scaler import EngineScaler
 from infra.engine_service import EngineService, EngineServiceArgs
 from infra.image_prepull import ImagePrepull, ImagePrepullArgs, prepull_name
+from infra.runner.component import PrescaleRunner
+from infra.runner.files import stack_files
+from infra.runner.manifests import RunnerSite
 from infra.scaled_object import ScaledObjectArgs
 from stacks.engine_metrics import in_flight_query
 from stacks.spec import Platform, Service
@@ -42,12 +45,15 @@ def assemble(stack: str, platform: Platform) -> None:
         context=platform.cluster.context,
         # A server-side apply conflict is how a second owner of a field is noticed at all.
         enable_server_side_apply=True,
+        # A calendar that changes is an update: replaced, it would be gone for a moment.
+        enable_config_map_mutable=True,
     )
     in_cluster = ResourceOptions(provider=provider)
     site = _Site(stack, platform, _namespace(stack, platform, in_cluster), in_cluster)
     _prepulls(site)
     for name, service in platform.services.items():
         _service(site, name, service)
+    _runner(site)
     pulumi.export("services", {name: _facts(platform, service) for name, service in platform.services.items()})
 
 
@@ -106,6 +112,15 @@ def _service(site: _Site, name: str, service: Service) -> None:
         query=in_flight_query(dialect.metrics, platform.namespace, service.model.name),
     )
     EngineScaler(name, scaling, site.in_cluster)
+
+
+def _runner(site: _Site) -> None:
+    platform = site.platform
+    if platform.runner is None:
+        return
+    files = stack_files(site.stack)
+    runner = RunnerSite(site.stack, platform.namespace, tuple(platform.services), platform.runner, files, "pulumi")
+    PrescaleRunner(runner.name, runner, site.namespace, site.in_cluster)
 
 
 def _facts(platform: Platform, service: Service) -> dict[str, Any]:

@@ -43,7 +43,17 @@ def object_lines(rendered: Render) -> list[ObjectLine]:
 _ORDER = {
     kind: place
     for place, kind in enumerate(
-        ("Namespace", "DaemonSet", "ServiceAccount", "Deployment", "Service", "PodDisruptionBudget", "ScaledObject")
+        (
+            "Namespace",
+            "DaemonSet",
+            "ServiceAccount",
+            "Deployment",
+            "Service",
+            "PodDisruptionBudget",
+            "ScaledObject",
+            "CronJob",
+            "Role",
+        )
     )
 }
 
@@ -169,6 +179,20 @@ def _scaler_facts(manifest: dict[str, Any], _options: dict[str, Any]) -> list[st
     ]
 
 
+def _cron_job_facts(manifest: dict[str, Any], _options: dict[str, Any]) -> list[str]:
+    spec = manifest["spec"]
+    (container,) = spec["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    return [f"{spec['schedule']} {spec['timeZone']}", short_image(container["image"]), " ".join(container["command"])]
+
+
+def _role_facts(manifest: dict[str, Any], _options: dict[str, Any]) -> list[str]:
+    return [
+        f"{', '.join(rule['verbs'])} {', '.join(rule['resources'])}"
+        + (f" {', '.join(rule['resourceNames'])}" if "resourceNames" in rule else "")
+        for rule in manifest["rules"]
+    ]
+
+
 _READERS: dict[str, Callable[[dict[str, Any], dict[str, Any]], list[str]]] = {
     "Namespace": _namespace_facts,
     "DaemonSet": _prepull_facts,
@@ -176,6 +200,8 @@ _READERS: dict[str, Callable[[dict[str, Any], dict[str, Any]], list[str]]] = {
     "Service": _service_facts,
     "PodDisruptionBudget": _budget_facts,
     "ScaledObject": _scaler_facts,
+    "CronJob": _cron_job_facts,
+    "Role": _role_facts,
 }
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from stacks.field_types import (
+    DNS_LABEL,
     IMAGE_BY_DIGEST,
     Count,
     CountOrNone,
@@ -208,6 +209,17 @@ class Service(Spec):
     cost_center: Text | None = None
 
 
+class Runner(Spec):
+    """The CronJob that runs `warmline prescale sync` inside the cluster. Left out, somebody else runs it.
+
+    `webhook_secret` is a Secret of the namespace whose key `url` is told findings.
+    """
+
+    image: Annotated[str, Field(pattern=IMAGE_BY_DIGEST, description="an image with `warmline` on its PATH")]
+    every_min: Literal[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30] = Field(2, description="minutes from one run to the next")
+    webhook_secret: Annotated[str, Field(pattern=DNS_LABEL, max_length=63)] | None = None
+
+
 class Platform(Spec):
     """One environment's platform: a cluster, its GPU node pools and the services on them."""
 
@@ -218,3 +230,4 @@ class Platform(Spec):
     weights_loader: WeightsLoader
     node_pools: Annotated[dict[Name, NodePool], Field(min_length=1)]
     services: Annotated[dict[ServiceName, Service], Field(min_length=1)]
+    runner: Runner | None = None

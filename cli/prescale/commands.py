@@ -8,6 +8,7 @@ from cli.exits import FINDING
 from cli.options import examples, output_option, stack_option
 from cli.prescale.at import at_option, moment
 from cli.prescale.preflight import preflight
+from cli.prescale.schedule import schedule
 from cli.prescale.status import status
 from cli.prescale.sync import sync
 
@@ -85,3 +86,4 @@ def plan(ctx: click.Context, stack: str, at: str | None, output: str) -> None:
 prescale.add_command(sync)
 prescale.add_command(status)
 prescale.add_command(preflight)
+prescale.add_command(schedule)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from whenever import Instant
 
+    from prescale.cluster import Cluster
     from prescale.runs.report import RunReport
     from prescale.sync import Outcome
     from prescale.timetable import Timetable
@@ -33,7 +34,7 @@ class _Synced:
     platform: Platform
     table: Timetable
     outcomes: Sequence[Outcome]
-    api_calls: int
+    cluster: Cluster
     ready: Mapping[str, int] | None
 
 
@@ -68,8 +69,8 @@ def sync(
     Several stacks are run one after the other, and what is wrong with one keeps none of the others from its run. The
     exit code is the worst of theirs: 2 before 3 before 1 before 0.
 
-    The log and the metrics tell of runs that happened, so a dry run leaves none; what goes wrong with them is said on
-    stderr and changes neither floor nor exit code.
+    Log, metrics and webhook tell of runs that happened, so a dry run leaves them alone; what goes wrong with them is
+    said on stderr and changes neither floor nor exit code.
     """
     if at and not dry_run:
         raise click.UsageError("--at shows what would be done at another time: use it together with --dry-run.")
@@ -77,11 +78,11 @@ def sync(
         raise click.UsageError(f"--log-file - and -o {output} both want standard output: leave one of them out.")
     from cli.prescale import text
 
-    telling = Telling() if dry_run else telling
+    telling = replace(telling, is_silent=dry_run)
     runs = []
-    for ran in in_turn(stack_names, lambda stack: _run(stack, at, dry_run=dry_run, tells=telling.is_asked)):
+    for ran in in_turn(stack_names, lambda stack: _run(stack, at, dry_run=dry_run, tells=telling.has_readers)):
         runs.append(ran)
-        if telling.is_asked:
+        if telling.has_readers or telling.has_webhook:
             telling.tell(_report(ran))
         if output == "table" and not telling.takes_stdout and (done := ran.result):
             lines = text.sync_lines(done.outcomes, done.table, done.at, dry_run=dry_run)
@@ -115,7 +116,7 @@ def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
         from prescale.runs.looking import count_ready, with_minimums
 
         outcomes, ready = with_minimums(cluster, outcomes), count_ready(cluster, stack, outcomes)
-    return _Synced(stack, now, loaded.platform, planned, outcomes, cluster.calls, ready)
+    return _Synced(stack, now, loaded.platform, planned, outcomes, cluster, ready)
 
 
 def _report(ran: Ran[_Synced]) -> RunReport:
@@ -132,7 +133,7 @@ def _report(ran: Ran[_Synced]) -> RunReport:
         report,
         calendar=done.table.calendar,
         namespace=done.platform.namespace,
-        api_calls=done.api_calls,
+        api_calls=done.cluster.calls,
         services=service_reports(done.table, baselines, done.outcomes, report.at, done.ready),
     )
 

@@ -1,7 +1,8 @@
-"""Where a run's log line and metrics go. What goes wrong with them is said on stderr, and is no fault of the run."""
+"""Where a run's log line, metrics and news go. What goes wrong with them is said on stderr, and no fault of the run."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -11,35 +12,66 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 if TYPE_CHECKING:
+    from whenever import Instant
+
     from prescale.runs.exposition import Before
+    from prescale.runs.memory import Memory
     from prescale.runs.report import RunReport
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 STDOUT = "-"
+WEBHOOK = "WARMLINE_WEBHOOK_URL"
 
-
-def telling_options(command: F) -> F:
-    """`--log-file` and `--metrics-file`, as the parameter `telling`."""
-
-    @wraps(command)
-    def with_telling(*args: Any, log_file: str | None, metrics_file: Path | None, **others: Any) -> Any:
-        return command(*args, telling=Telling(log_file, metrics_file), **others)
-
-    log = click.option(
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_OPTIONS = (
+    click.option(
         "--log-file",
         envvar="WARMLINE_LOG",
         show_envvar=True,
         metavar="FILE|-",
         help="Add one line of JSON for each stack; `-` prints them, in place of what is printed else.",
-    )
-    metrics = click.option(
+    ),
+    click.option(
         "--metrics-file",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=_FILE,
         metavar="FILE",
         help="Write Prometheus metrics of these stacks, for node_exporter's textfile collector (*.prom).",
-    )
-    return cast("F", log(metrics(with_telling)))
+    ),
+    click.option(
+        "--webhook-url-file",
+        type=_FILE,
+        metavar="FILE",
+        help=f"Tell findings to the webhook whose address is in FILE, or in {WEBHOOK}: once, when they change.",
+    ),
+    click.option(
+        "--state-file",
+        type=_FILE,
+        metavar="FILE",
+        help="Where it is kept what the webhook was told; it is asked for with a webhook.",
+    ),
+)
+
+
+def telling_options(command: F) -> F:
+    """The options of this module, as the parameter `telling`."""
+
+    @wraps(command)
+    def with_telling(
+        *args: Any,
+        log_file: str | None,
+        metrics_file: Path | None,
+        webhook_url_file: Path | None,
+        state_file: Path | None,
+        **others: Any,
+    ) -> Any:
+        telling = Telling(log_file, metrics_file, webhook_url_file, state_file)
+        return command(*args, telling=telling, **others)
+
+    decorated: Any = with_telling
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return cast("F", decorated)
 
 
 @dataclass
@@ -48,24 +80,46 @@ class Telling:
 
     log_file: str | None = None
     metrics_file: Path | None = None
-    reports: list[RunReport] = field(default_factory=list)
+    webhook_url_file: Path | None = None
+    state_file: Path | None = None
+    is_silent: bool = False
+    _reports: list[RunReport] = field(default_factory=list)
     _before: Before | None = None
 
     @property
-    def is_asked(self) -> bool:
-        return self.log_file is not None or self.metrics_file is not None
+    def has_readers(self) -> bool:
+        """Whether anybody reads what only a log or metrics tell."""
+        return not self.is_silent and (self.log_file is not None or self.metrics_file is not None)
 
     @property
     def takes_stdout(self) -> bool:
-        return self.log_file == STDOUT
+        return not self.is_silent and self.log_file == STDOUT
+
+    @property
+    def has_webhook(self) -> bool:
+        return not self.is_silent and (self.webhook_url_file is not None or bool(os.environ.get(WEBHOOK)))
 
     def tell(self, report: RunReport) -> None:
-        """Log one run now: the next stack may take its time."""
+        """Log one run, and tell its news, now: the next stack may take its time."""
+        if self.has_readers:
+            self._log(replace(report, last_success=self._last_success(report)))
+        if self.has_webhook:
+            self._tell_news(report)
+
+    def end(self) -> None:
+        """Write the metrics of all runs."""
+        if self.metrics_file is None or self.is_silent:
+            return
+        from prescale.runs import whole_file
+        from prescale.runs.exposition import exposition
+
+        path, text = self.metrics_file, exposition(self._reports, self._before)
+        _guarded(path, lambda: whole_file.write(path, text))
+
+    def _log(self, report: RunReport) -> None:
         from prescale.runs import log_line
 
-        success = report.at if report.came_to_its_end else self._last_success(report.stack)
-        report = replace(report, last_success=success)
-        self.reports.append(report)
+        self._reports.append(report)
         line = log_line.log_line(report)
         if self.log_file == STDOUT:
             click.echo(line, nl=False)
@@ -73,24 +127,52 @@ class Telling:
             path = Path(self.log_file)
             _guarded(path, lambda: log_line.append(path, line))
 
-    def end(self) -> None:
-        """Write the metrics of all of them."""
-        if self.metrics_file is None:
-            return
-        from prescale.runs import metrics_file
-        from prescale.runs.exposition import exposition
-
-        path = self.metrics_file
-        text = exposition(self.reports, self._before)
-        _guarded(path, lambda: metrics_file.write(path, text))
-
-    def _last_success(self, stack: str) -> Any:
+    def _last_success(self, report: RunReport) -> Instant | None:
+        if report.came_to_its_end:
+            return report.at
         if self.metrics_file is None:
             return None
-        from prescale.runs import metrics_file
+        from prescale.runs.exposition import read
+        from stacks.files import Unreadable, text_of
 
-        self._before = self._before or metrics_file.before(self.metrics_file)
-        return self._before.last_success(stack)
+        if self._before is None:
+            try:
+                self._before = read(text_of(self.metrics_file))
+            except Unreadable:  # or none there yet
+                self._before = read("")
+        return self._before.last_success(report.stack)
+
+    def _tell_news(self, report: RunReport) -> None:
+        from prescale.runs import news, webhook
+        from prescale.runs.memory import Forgotten
+
+        try:
+            memory, state = self._memory(), news.state(report)
+            if state == memory.recall(report.stack):
+                return
+            webhook.send(self._webhook_url(), news.message(report))
+            memory.remember(report.stack, state)
+        except (webhook.NotTold, Forgotten) as error:
+            said = "The run itself is not touched by it."
+            click.echo(f"stack {report.stack}: the webhook was not told: {error}. {said}", err=True)
+
+    def _memory(self) -> Memory:
+        from prescale.runs.memory import FileMemory, Forgotten
+
+        if self.state_file is None:
+            raise Forgotten("--state-file has to say where it is kept what it was told")
+        return FileMemory(self.state_file)
+
+    def _webhook_url(self) -> str:
+        from prescale.runs.webhook import NotTold
+        from stacks.files import Unreadable, text_of
+
+        if self.webhook_url_file is None:
+            return os.environ[WEBHOOK].strip()
+        try:
+            return text_of(self.webhook_url_file).strip()
+        except Unreadable as error:
+            raise NotTold(f"{self.webhook_url_file}: {error}") from None
 
 
 def _guarded(path: Path, write: Callable[[], None]) -> None:

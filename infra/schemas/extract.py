@@ -25,12 +25,16 @@ QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 
 KINDS = {
+    "v1/ConfigMap": "io.k8s.api.core.v1.ConfigMap",
     "v1/Namespace": "io.k8s.api.core.v1.Namespace",
     "v1/Service": "io.k8s.api.core.v1.Service",
     "v1/ServiceAccount": "io.k8s.api.core.v1.ServiceAccount",
     "apps/v1/DaemonSet": "io.k8s.api.apps.v1.DaemonSet",
     "apps/v1/Deployment": "io.k8s.api.apps.v1.Deployment",
+    "batch/v1/CronJob": "io.k8s.api.batch.v1.CronJob",
     "policy/v1/PodDisruptionBudget": "io.k8s.api.policy.v1.PodDisruptionBudget",
+    "rbac.authorization.k8s.io/v1/Role": "io.k8s.api.rbac.v1.Role",
+    "rbac.authorization.k8s.io/v1/RoleBinding": "io.k8s.api.rbac.v1.RoleBinding",
 }
 SCALED_OBJECT = "keda.sh/v1alpha1/ScaledObject"
 
@@ -76,7 +80,7 @@ def kubernetes(module: Path) -> dict[str, Any]:
         definition = LOOSE.get(name) or closed(_without_status(name, swagger[name]))
         definitions[name] = definition
         waiting += _references(definition)
-    kinds = {kind: _of_kind(kind, name) for kind, name in KINDS.items()}
+    kinds = {kind: _of_kind(name, definitions[name]) for kind, name in KINDS.items()}
     return {"kinds": kinds, "definitions": dict(sorted(definitions.items()))}
 
 
@@ -87,15 +91,16 @@ def keda(module: Path) -> dict[str, Any]:
     definition = closed(_without_status(SCALED_OBJECT, schema))
     definition["properties"]["metadata"] = {"$ref": f"#/definitions/{OBJECT_META}"}
     name = "sh.keda.v1alpha1.ScaledObject"
-    return {"kinds": {SCALED_OBJECT: _of_kind(SCALED_OBJECT, name)}, "definitions": {name: definition}}
+    return {"kinds": {SCALED_OBJECT: _of_kind(name, definition)}, "definitions": {name: definition}}
 
 
-def _of_kind(kind: str, name: str) -> dict[str, Any]:
-    return {"$ref": f"#/definitions/{name}", "required": ["apiVersion", "kind", "metadata", *_spec(kind)]}
+# What an object of a kind must have, though not every schema says so. A Namespace's spec is the server's business.
+_CONTENT = ("spec", "rules", "roleRef")
 
 
-def _spec(kind: str) -> list[str]:
-    return [] if kind in {"v1/Namespace", "v1/ServiceAccount"} else ["spec"]
+def _of_kind(name: str, definition: dict[str, Any]) -> dict[str, Any]:
+    content = [field for field in _CONTENT if field in definition["properties"] and name != KINDS["v1/Namespace"]]
+    return {"$ref": f"#/definitions/{name}", "required": ["apiVersion", "kind", "metadata", *content]}
 
 
 def _without_status(name: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -71,6 +71,11 @@ GAUGES = (
         of_service=lambda each: _unix(each.starts_at),
     ),
     Gauge(
+        f"{PREFIX}event_start_timestamp_seconds",
+        "T0 of the event that counts now, the latest of several; absent without one.",
+        of_service=lambda each: _unix(each.event_start),
+    ),
+    Gauge(
         FLOOR_UNTIL,
         "When what holds the floor up ends; absent at the baseline.",
         of_service=lambda each: _unix(each.until),

@@ -19,7 +19,8 @@ class ServiceReport:
     """One service. What was not looked at is None.
 
     `floor_wanted` is what baseline, events and orders ask for, `floor_in_force` the HPA's minReplicas, `ready` how many
-    pods are. `starts_at` is T0 of the next event, `until` the end of what holds the floor up now.
+    pods are. `starts_at` is T0 of the next event, `event_start` T0 of the one that counts now (the latest of several),
+    `until` the end of what holds the floor up now.
     """
 
     service: str
@@ -28,6 +29,7 @@ class ServiceReport:
     floor_in_force: int | None = None
     ready: int | None = None
     starts_at: Instant | None = None
+    event_start: Instant | None = None
     until: Instant | None = None
     events: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ def service_reports(
             floor_in_force=outcome.hpa_min,
             ready=None if ready is None else ready.get(outcome.service, 0),
             starts_at=_next_start(table, outcome.service, now),
+            event_start=_event_start(table, outcome.service, now),
             until=outcome.until,
             events=outcome.events,
             findings=outcome.findings,
@@ -101,3 +104,8 @@ def _wanted(table: Timetable, baselines: Mapping[str, int], outcome: Outcome, no
 def _next_start(table: Timetable, service: str, now: Instant) -> Instant | None:
     starts = (window.start.to_instant() for window in table.of(service) if not window.cancelled)
     return min((start for start in starts if start > now), default=None)
+
+
+def _event_start(table: Timetable, service: str, now: Instant) -> Instant | None:
+    starts = (window.start.to_instant() for window in table.of(service) if window.active(now))
+    return max(starts, default=None)

@@ -134,3 +134,70 @@ def test_a_run_without_either_makes_no_further_call(api: ApiDouble) -> None:
     api.requests.clear()
     sync("--log-file", "-")
     assert len(api.requests) == bare + 1, "the HPAs"
+
+
+class TestWebhook:
+    @pytest.fixture
+    def told(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+        from prescale.runs import webhook
+
+        messages: list[tuple[str, str]] = []
+        monkeypatch.setattr(webhook, "send", lambda url, text: messages.append((url, text)))
+        return messages
+
+    def test_once_for_each_change(
+        self, api: ApiDouble, told: list[tuple[str, str]], tmp_path: Path, stack: Path
+    ) -> None:
+        sale_is_on(stack)
+        (tmp_path / "url").write_text("https://hooks.example/s3cret\n")
+        options = ("--webhook-url-file", str(tmp_path / "url"), "--state-file", str(tmp_path / "told.json"))
+        assert sync(*options).exit_code == 0
+        assert told == [], "all is well, and nobody was told otherwise"
+        api.keda_works, api.minimums = False, {"keda-hpa-support-bot": 2}
+        assert [sync(*options).exit_code for _ in range(3)] == [1, 1, 1]
+        ((url, text),) = told
+        assert url == "https://hooks.example/s3cret"
+        assert text.startswith("Warmline, stack local: needs a person\n- support-bot: the floor is not in force")
+        api.minimums = {"keda-hpa-support-bot": 7}
+        assert [sync(*options).exit_code for _ in range(2)] == [0, 0]
+        assert [text for _, text in told[1:]] == ["Warmline, stack local: all is well again"]
+
+    def test_bad_input_is_news_too(
+        self, api: ApiDouble, told: list[tuple[str, str]], tmp_path: Path, stack: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        edit(stack / "events.yaml", "Asia/Kolkata", "IST")
+        monkeypatch.setenv("WARMLINE_WEBHOOK_URL", "https://hooks.example/s3cret")
+        for _ in range(2):
+            assert sync("--state-file", str(tmp_path / "told.json")).exit_code == 2
+        assert len(told) == 1
+        assert "timezone: got IST" in told[0][1]
+
+    def test_one_that_fails_hides_nothing_and_is_told_again(
+        self, api: ApiDouble, tmp_path: Path, stack: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from prescale.runs import webhook
+
+        sale_is_on(stack)
+        api.keda_works = False
+        tries: list[str] = []
+
+        def fail(url: str, text: str) -> None:
+            tries.append(text)
+            raise webhook.NotTold("it answered 500")
+
+        monkeypatch.setattr(webhook, "send", fail)
+        monkeypatch.setenv("WARMLINE_WEBHOOK_URL", "https://hooks.example/s3cret")
+        for _ in range(2):
+            result = sync("--state-file", str(tmp_path / "told.json"))
+            assert (result.exit_code, api.minimum()) == (1, 7)
+            assert "the webhook was not told: it answered 500" in result.stderr
+            assert "s3cret" not in result.output
+        assert len(tries) == 2
+
+    def test_a_dry_run_tells_nobody(
+        self, api: ApiDouble, told: list[tuple[str, str]], stack: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("WARMLINE_WEBHOOK_URL", "https://hooks.example/s3cret")
+        api.objects.clear()
+        assert sync("--dry-run").exit_code == 1
+        assert told == []

@@ -10,9 +10,11 @@ import pytest
 
 from infra.manifests import manifests
 from infra.render import render
+from infra.runner.manifests import manifests as runner_manifests
 from infra.schemas.check import faults
 from infra.schemas.extract import KINDS, SCALED_OBJECT
 from tests.components.specs import platform
+from tests.components.test_runner import site
 
 Object = dict[str, Any]
 
@@ -125,5 +127,5 @@ def test_every_fault_is_told(objects: dict[str, Object]) -> None:
 
 
 def test_every_vendored_kind_is_made(objects: dict[str, Object]) -> None:
-    made = {f"{item['apiVersion']}/{item['kind']}" for item in objects.values()}
+    made = {f"{item['apiVersion']}/{item['kind']}" for item in (*objects.values(), *runner_manifests(site()))}
     assert made == {*KINDS, SCALED_OBJECT}

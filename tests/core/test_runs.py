@@ -14,14 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prescale.runs import log_line, metrics_file
+from prescale.runs import log_line, whole_file
 from prescale.runs.exposition import FLOOR_UNTIL, GAUGES, LAST_SUCCESS, Before, exposition, read
 from prescale.runs.report import RunReport, ServiceReport, service_reports
 from prescale.sync import Outcome
 from prescale.timetable import Timetable
 from tests.core.decision_cases import HERE, HOUR, at, window
 
-SERVICE = ServiceReport("support-bot", 2, 7, 5, 4, at(0), at(4 * HOUR), ("sale",), ("the floor is not in force",))
+SERVICE = ServiceReport(
+    "support-bot", 2, 7, 5, 4, at(0), at(0), at(4 * HOUR), ("sale",), ("the floor is not in force",)
+)
 REPORT = RunReport("prod", at(-60), 1.25, 1, HERE, "serving", 3, (SERVICE,), (), at(-60))
 FAILED = RunReport("prod", at(60), 30.0, 3, errors=("https://api:6443: out of reach",))
 
@@ -33,7 +35,7 @@ def test_the_reports_of_a_run() -> None:
         Outcome("new-bot", None, None, findings=("no ScaledObject",)),
     ]
     served, missing = service_reports(planned, {"support-bot": 2, "new-bot": 3}, outcomes, at(60), {"support-bot": 6})
-    assert served == ServiceReport("support-bot", 2, 7, 7, 6, at(9 * HOUR), at(4 * HOUR), ("sale",)), (
+    assert served == ServiceReport("support-bot", 2, 7, 7, 6, at(9 * HOUR), at(0), at(4 * HOUR), ("sale",)), (
         "the event that runs has started; the next one's T0 counts"
     )
     assert (missing.floor_wanted, missing.floor_in_force, missing.ready) == (3, None, 0)
@@ -193,25 +195,25 @@ def _bare(line: str) -> Iterator[tuple[str, dict[str, str], float]]:
     )
 
 
-class TestMetricsFile:
+class TestWholeFile:
     def test_is_readable_by_others_and_leaves_nothing_beside_it(self, tmp_path: Path) -> None:
         path = tmp_path / "warmline.prom"
-        metrics_file.write(path, "a 1\n")
-        metrics_file.write(path, exposition([REPORT]))
+        whole_file.write(path, "a 1\n")
+        whole_file.write(path, exposition([REPORT]))
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
         assert list(tmp_path.iterdir()) == [path]
-        assert metrics_file.before(path).samples[LAST_SUCCESS, "prod"]
+        assert read(path.read_text()).samples[LAST_SUCCESS, "prod"]
 
     def test_stays_as_it_was_where_it_cannot_be_replaced(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "warmline.prom"
-        metrics_file.write(path, "a 1\n")
+        whole_file.write(path, "a 1\n")
 
         def full(_: int) -> None:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space"):
-            metrics_file.write(path, "a 2\n")
+            whole_file.write(path, "a 2\n")
         assert path.read_text() == "a 1\n"
         assert list(tmp_path.iterdir()) == [path]
 
@@ -227,8 +229,5 @@ class TestMetricsFile:
             real(file)
 
         monkeypatch.setattr(os, "fsync", watched)
-        metrics_file.write(path, "a 1\n")
+        whole_file.write(path, "a 1\n")
         assert seen == [(False, "a 1\n"), (True, "a 1\n")]
-
-    def test_none_before_is_nothing(self, tmp_path: Path) -> None:
-        assert metrics_file.before(tmp_path / "nowhere.prom") == Before()
