@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 from whenever import Instant, ZonedDateTime
 
@@ -101,7 +102,14 @@ class Timetable:
 
     def of(self, service: str) -> tuple[Window, ...]:
         """The windows of one service."""
-        return tuple(window for window in self.windows if window.service == service)
+        return self._by_service.get(service, ())
+
+    @cached_property
+    def _by_service(self) -> dict[str, tuple[Window, ...]]:
+        found: dict[str, list[Window]] = {}
+        for window in self.windows:
+            found.setdefault(window.service, []).append(window)
+        return {service: tuple(windows) for service, windows in found.items()}
 
     def floor_at(self, now: Instant, service: str, baseline: int) -> int:
         """max(baseline, every active event), in replicas."""

@@ -204,8 +204,8 @@ class Service(Spec):
     usual_load: UsualLoad | None = None
     longest_stream_s: Annotated[Seconds, Field(ge=1)]
     cold_start: ColdStart
-    scale_down: ScaleDown = ScaleDown()
-    rollout: Rollout = Rollout()
+    scale_down: ScaleDown = ScaleDown.model_construct()
+    rollout: Rollout = Rollout.model_construct()
     cost_center: Text | None = None
 
 
@@ -223,7 +223,7 @@ class Runner(Spec):
 class Platform(Spec):
     """One environment's platform: a cluster, its GPU node pools and the services on them."""
 
-    cluster: Cluster = Cluster()
+    cluster: Cluster = Cluster.model_construct()
     namespace: Name = "serving"
     production: bool = Field(False, description="true refuses capacity evidence that was not measured")
     prometheus: Prometheus

@@ -25,8 +25,8 @@ MAX_VALUES = 100_000
 # A stack's files are some ten levels deep; aliases nest deeper than the parser, and then than Python's own stack.
 MAX_DEPTH = 50
 
-# Where PyYAML was built without libyaml there is only its own.
-_FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Where PyYAML was built without libyaml there is only its own. Types are read below, so none need be found out here.
+_FAST = getattr(yaml, "CBaseLoader", yaml.SafeLoader)
 
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whenever import Instant, ZonedDateTime
 
-from prescale.sync import Outcome
-from prescale.timetable import Timetable
-from prescale.warmth import Warmth
+if TYPE_CHECKING:
+    from prescale.sync import Outcome
+    from prescale.timetable import Timetable
+    from prescale.warmth import Warmth
 
 
 def utc(moment: Instant | ZonedDateTime) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,3 +140,25 @@ def test_what_was_written_is_read(data: Any) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(InputError):
         parse(text, "f")
+
+
+FILES = sorted((Path(__file__).parents[2] / "stacks").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_both_parsers_read_the_same_in_whole_files_and_in_cut_ones(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values, their types and lines: libyaml's parser is taken for its speed alone."""
+    text = path.read_text(encoding="utf-8")
+    for part in (text, *(text[: len(text) * eighth // 8] for eighth in range(1, 8))):
+        fast = outcome(part)
+        with monkeypatch.context() as patched:
+            patched.setattr("stacks.yaml_text._FAST", yaml.SafeLoader)
+            assert outcome(part) == fast
+
+
+def outcome(text: str) -> object:
+    try:
+        document = parse(text, "f")
+    except InputError as error:
+        return error.faults
+    return document.data, document.lines
