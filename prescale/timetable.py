@@ -6,8 +6,9 @@ go in front of the list when they are known, and nothing else changes.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +17,7 @@ from whenever import Instant, ZonedDateTime
 
 from capacity import replicas
 from prescale.clock import FIRST
+from prescale.floors.gap import Ended, Hold, holds
 from prescale.floors.load import Load, headroom_pct, load_of
 from prescale.floors.ramp import Rise, rises
 from stacks.demand import Demand, Ramp
@@ -41,7 +43,8 @@ class Step:
 class Window:
     """One event for one service: `floor` replicas must be in force in [raise_at, end).
 
-    With a `ramp` it comes in `rises`, of which the last is the whole; `steps` lead to the first of them.
+    With a `ramp` it comes in `rises`, of which the last is the whole; `steps` lead to the first of them. `holds` are
+    gaps before it that are too short to cool in.
     """
 
     event: str
@@ -63,6 +66,7 @@ class Window:
     ramp: Ramp | None = None
     rises: tuple[Rise, ...] = ()
     title: str | None = None
+    holds: tuple[Hold, ...] = ()
 
     @property
     def raise_at(self) -> Instant:
@@ -71,26 +75,37 @@ class Window:
 
     def active(self, now: Instant) -> bool:
         """Whether its floor counts at `now`."""
-        return not self.cancelled and self.raise_at <= now < self.end.to_instant()
+        return not self.cancelled and (self._is_raised(now) or any(hold.covers(now) for hold in self.holds))
 
     def rise_at(self, now: Instant) -> Rise:
-        """The step that it has come to, or that it begins with; without a ramp there is one, at T0."""
-        begun = [rise for rise in self.rises if rise.raise_at <= now] or self.rises[:1]
-        return begun[-1] if begun else Rise(self.floor, self.start, self.raise_at)
+        """What it has come to, or what it begins with; without a ramp there is one rise, to T0."""
+        begun = [rise for rise in self.all_rises if rise.raise_at <= now]
+        held = [hold.rise for hold in self.holds if hold.covers(now)]
+        return max([*held, *begun[-1:]], key=lambda rise: rise.floor, default=self.all_rises[0])
+
+    @property
+    def all_rises(self) -> tuple[Rise, ...]:
+        """Its ramp's, or the one that an event without a ramp has."""
+        return self.rises or (Rise(self.floor, self.start, self.raise_at),)
 
     def floor_at(self, now: Instant) -> int:
         """Replicas it asks for at `now`; 0 where it is not active."""
         return self.rise_at(now).floor if self.active(now) else 0
 
+    def _is_raised(self, now: Instant) -> bool:
+        return self.raise_at <= now < self.end.to_instant()
+
     def state(self, now: Instant) -> str:
-        """`cancelled`, `over`, `running` (from T0), `raised` (from raise_at) or `planned`."""
+        """`cancelled`, `over`, `running` (from T0), `raised` (from raise_at), `held` (over a gap) or `planned`."""
         if self.cancelled:
             return "cancelled"
         if now >= self.end.to_instant():
             return "over"
         if now >= self.start.to_instant():
             return "running"
-        return "raised" if now >= self.raise_at else "planned"
+        if now >= self.raise_at:
+            return "raised"
+        return "held" if self.active(now) else "planned"
 
 
 @dataclass(frozen=True)
@@ -141,7 +156,20 @@ def timetable(stack: Stack, now: Instant = FIRST) -> Timetable:
     if faults:
         raise InputError(faults)
     windows.sort(key=lambda window: (window.raise_at, window.event, window.service))
-    return Timetable(stack.calendar.source, tuple(windows))
+    return Timetable(stack.calendar.source, _over_gaps(windows))
+
+
+def _over_gaps(windows: Sequence[Window]) -> tuple[Window, ...]:
+    ended: dict[str, list[Ended]] = defaultdict(list)
+    for window in windows:
+        if not window.cancelled:
+            ended[window.service].append(Ended(window.event, window.floor, window.end.to_instant()))
+    return tuple(_held(window, ended[window.service]) for window in windows)
+
+
+def _held(window: Window, ended: Sequence[Ended]) -> Window:
+    found = holds(ended, window.all_rises, window.lead_time_s)
+    return replace(window, holds=found) if found else window
 
 
 def chain(t0: Instant, links: Iterable[tuple[str, int]]) -> tuple[Step, ...]:

@@ -139,7 +139,7 @@ def _of_one(
     rise = governing.rise_at(at) if governing else None
     found = [observe(item) for item in sighting.scaled_objects]
     observed = next((item for item in found if item.service == name), None)
-    floor = rise.floor if rise else 0
+    floor = governing.floor_at(at) if governing else 0
     notes: tuple[str, ...] = ()
     hpa_min = None
     if observed is None:

@@ -16,8 +16,8 @@ at_option = click.option(
 )
 
 
-def moment(at: str | None, stack: Stack) -> Instant:
-    """What `--at` says, or now.
+def moment(at: str | None, stack: Stack, option: str = "--at") -> Instant:
+    """What `--at`, or another `option`, says; now where it is not given.
 
     Raises:
         click.BadParameter: it is no time, or none of the calendar's zone.
@@ -30,4 +30,4 @@ def moment(at: str | None, stack: Stack) -> Instant:
         return clock.moment(at, stack.calendar.timezone)
     except ValueError as error:
         hint = f"{error}. Write 2027-10-29T14:30:00Z, or '2027-10-29 20:00' in {stack.calendar.timezone}."
-        raise click.BadParameter(hint, param_hint="--at") from None
+        raise click.BadParameter(hint, param_hint=option) from None

@@ -9,12 +9,16 @@ from typing import Any
 from whenever import Instant
 
 from capacity.replicas import Exact, decimal_text
-from cli.prescale.text import time_of_day, utc
+from cli.prescale.text import both, time_of_day, utc
+from prescale.floors.gap import Hold
 from prescale.floors.load import Load, usual
 from prescale.timetable import Timetable, Window
 from stacks.calendar import Calendar
 from stacks.loader import Stack
 from stacks.series import name_and_day
+
+# Of gaps that are held: what repeats has many.
+GAPS_SHOWN = 5
 
 
 def plan_data(stack: Stack, table: Timetable, now: Instant) -> dict[str, Any]:
@@ -79,6 +83,10 @@ def _window_data(window: Window, now: Instant) -> dict[str, Any]:
             {"name": step.name, "starts_at": utc(step.starts_at), "takes_s": step.takes_s} for step in window.steps
         ],
         "ramp": _ramp_data(window),
+        "holds": [
+            {"floor": hold.rise.floor, "since": utc(hold.rise.raise_at), "until": utc(hold.until), "after": hold.after}
+            for hold in window.holds
+        ],
     }
 
 
@@ -106,7 +114,7 @@ def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:
     for window in table.windows:
         firsts.setdefault((name_and_day(window.event)[0], window.service), window)
     for window in firsts.values():
-        lines += _reckoned(stack, window)
+        lines += reckoned(stack, window)
     for name, service in stack.platform.services.items():
         if load := usual(service):
             lines.append(f"{name}, without any event")
@@ -117,6 +125,22 @@ def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:
 def remarks(calendar: Calendar) -> list[str]:
     """What the calendar's own files leave open; what needs a person starts with `!`."""
     return [*(f"! {text}" for text in calendar.findings), *calendar.notes]
+
+
+def gap_lines(table: Timetable, now: Instant, zone: str) -> list[str]:
+    """What is held between two events, where their gap is too short to cool in."""
+    held = [(window, hold) for window in table.windows for hold in window.holds if hold.until > now]
+    shown = [_gap(window, hold, zone) for window, hold in held[:GAPS_SHOWN]]
+    return (
+        shown if len(held) <= GAPS_SHOWN else [*shown, f"{len(held) - GAPS_SHOWN} more such gaps; -o json has them all"]
+    )
+
+
+def _gap(window: Window, hold: Hold, zone: str) -> str:
+    since, until = both(hold.rise.raise_at, zone), time_of_day(hold.until.to_tz(zone))
+    gap_s = round((hold.until - hold.rise.raise_at).total("seconds"))
+    why = f"{gap_s} s between {hold.after} and {window.event}, less than a lead time of {window.lead_time_s} s"
+    return f"{window.service}: held at {hold.rise.floor} from {since} to {until}, {why}"
 
 
 def _of_load(load: Load, without_event: Load | None) -> str:
@@ -140,7 +164,8 @@ def _of_load(load: Load, without_event: Load | None) -> str:
     return f"{said}; / {text(each)} = {text(load.replicas)} replicas of load"
 
 
-def _reckoned(stack: Stack, window: Window) -> Iterable[str]:
+def reckoned(stack: Stack, window: Window) -> Iterable[str]:
+    """How one window's floor came about; the first line names it."""
     about = [window.title] if window.title else []
     about += [f"owner {window.owner}"] * bool(window.owner) + [f"priority {window.priority}"] * bool(window.priority)
     yield "; ".join([f"{window.event}, {window.service}", *about])
