@@ -1,7 +1,8 @@
 """Whole replicas on the nodes there are, as the scheduler would put them: what fits is really laid out, node by node.
 
-So it never claims room that is not there. It lays out the largest replicas first and fills nodes up, which is the best
-order; a scheduler that meets the small ones first may do worse. Not reckoned: required podAffinity, host ports.
+So it never claims room that is not there. The largest replicas first, on the nodes that are nearly full, is the best
+order; the smallest first, on the emptiest, is what a scheduler may do that does not know what is still to come: it
+spreads by CPU and memory. Not reckoned: required podAffinity, host ports.
 
 Source: Kubernetes 1.34, kube-scheduler plugins NodeResourcesFit, NodeUnschedulable, NodeAffinity, TaintToleration,
 PodTopologySpread, InterPodAffinity.
@@ -10,13 +11,14 @@ PodTopologySpread, InterPodAffinity.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
-from prescale.preflight.kinds.meta import Amounts, LabelSelector
+from prescale.preflight.kinds.meta import Amounts
 from prescale.preflight.kinds.node import Node
-from prescale.preflight.kinds.pod import NodeSelector, PodSpec, PodTerm, SpreadConstraint
+from prescale.preflight.kinds.pod import NodeSelector, PodSpec, SpreadConstraint
 from prescale.preflight.selecting import is_of, kept_off_by, may_be_on, selects
 from stacks.node_contract import GPU_RESOURCE
 
@@ -106,26 +108,25 @@ class Placement:
     refused: Mapping[str, Mapping[str, int]]
 
 
-def place(replicas: Iterable[Replica], rooms: Sequence[Room]) -> Placement:
-    """Lay out all replicas, the largest first. `rooms` are filled on the way."""
+def place(replicas: Iterable[Replica], rooms: Sequence[Room], *, at_worst: bool = False) -> Placement:
+    """Lay out all replicas in the best order, or in a bad one. `rooms` are filled on the way."""
     placed: dict[str, int] = {}
     refused: dict[str, Mapping[str, int]] = {}
-    for replica in sorted(replicas, key=lambda one: (one.size, one.service), reverse=True):
+    for replica in sorted(replicas, key=lambda one: (one.size, one.service), reverse=not at_worst):
         barred = {room.node.name: never(replica, room.node) for room in rooms}
         open_rooms = [room for room in rooms if barred[room.node.name] is None]
-        spreads = [_Spread.of(one, replica, rooms) for one in replica.spec.topology_spread_constraints if one.binds]
-        apart = [_Apart(term.topology_key, term.label_selector, term.namespaces) for term in _anti_affinity(replica)]
+        rules = [*_spreads(replica, rooms), *_anti_affinities(replica, rooms)]
         for number in range(replica.count):
-            reasons = {room.node.name: _why_not(replica, room, rooms, spreads, apart) for room in open_rooms}
+            reasons = {room.node.name: room.lacks(replica) or _refused(rules, room.node) for room in open_rooms}
             fitting = [room for room in open_rooms if reasons[room.node.name] is None]
             if not fitting:
                 said = [reason for reason in {**barred, **reasons}.values() if reason]
                 refused[replica.service] = dict(Counter(said).most_common())
                 break
-            chosen = min(fitting, key=lambda room: _fullest(replica, room, spreads))
+            chosen = min(fitting, key=lambda room: _order(replica, room, rules, at_worst=at_worst))
             chosen.take(Held(replica.namespace, replica.labels, replica.requests, replica.priority))
-            for spread in spreads:
-                spread.add(chosen.node)
+            for rule in rules:
+                rule.add(chosen.node)
             placed[replica.service] = number + 1
     return Placement(placed, refused)
 
@@ -144,45 +145,81 @@ def never(replica: Replica, node: Node) -> str | None:
     return next((text for is_so, text in reasons if is_so), None)
 
 
-def _why_not(
-    replica: Replica, room: Room, rooms: Sequence[Room], spreads: Iterable[_Spread], apart: Iterable[_Apart]
-) -> str | None:
-    if lack := room.lacks(replica):
-        return lack
-    for spread in spreads:
-        if reason := spread.refuses(room.node):
-            return reason
-    return next((reason for one in apart if (reason := one.refuses(replica, room, rooms))), None)
+def _refused(rules: Iterable[_Rule], node: Node) -> str | None:
+    return next((reason for rule in rules if (reason := rule.refuses(node))), None)
 
 
-def _fullest(replica: Replica, room: Room, spreads: Iterable[_Spread]) -> tuple[int, Fraction, str]:
-    """Emptiest domains first, or a constraint ends it early; among those the node that is nearly full."""
-    return sum(spread.there(room.node) for spread in spreads), room.free(GPU_RESOURCE, replica), room.node.name
+def _order(replica: Replica, room: Room, rules: Iterable[_Rule], *, at_worst: bool) -> tuple[int, Fraction, str]:
+    """Emptiest domains first, or a constraint ends it early; among those the fullest node, or the emptiest."""
+    free = room.free(GPU_RESOURCE, replica)
+    return sum(rule.there(room.node) for rule in rules), -free if at_worst else free, room.node.name
 
 
-def _anti_affinity(replica: Replica) -> Iterable[PodTerm]:
-    return replica.spec.affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution
+class _Rule(Protocol):
+    """What other pods have to say about a node, kept up to date as replicas are placed."""
+
+    def refuses(self, node: Node) -> str | None: ...
+    def there(self, node: Node) -> int: ...
+    def add(self, node: Node) -> None: ...
 
 
-@dataclass(frozen=True)
-class _Apart:
-    """One term of the required anti-affinity."""
+def _anti_affinities(replica: Replica, rooms: Iterable[Room]) -> Iterator[_Rule]:
+    given = list(rooms)
+    for term in replica.spec.affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution:
+        spaces, key = term.namespaces or (replica.namespace,), term.topology_key
+        taken = {
+            room.node.metadata.labels[key]
+            for room in given
+            if key in room.node.metadata.labels
+            and any(one.namespace in spaces and selects(term.label_selector, one.labels) for one in room.held)
+        }
+        means_itself = replica.namespace in spaces and selects(term.label_selector, replica.labels)
+        yield _AntiAffinity(key, taken, means_itself)
+
+
+@dataclass
+class _AntiAffinity:
+    """One required term: no node of a domain in which such a pod is `taken`."""
 
     key: str
-    selector: LabelSelector | None
-    namespaces: tuple[str, ...]
+    taken: set[str]
+    means_itself: bool
 
-    def refuses(self, replica: Replica, room: Room, rooms: Sequence[Room]) -> str | None:
-        domain = room.node.metadata.labels.get(self.key)
-        if domain is None:
-            return None
-        spaces = self.namespaces or (replica.namespace,)
-        for other in rooms:
-            if other.node.metadata.labels.get(self.key) == domain and any(
-                one.namespace in spaces and selects(self.selector, one.labels) for one in other.held
-            ):
-                return f"anti-affinity over {self.key}"
-        return None
+    def refuses(self, node: Node) -> str | None:
+        return f"anti-affinity over {self.key}" if node.metadata.labels.get(self.key) in self.taken else None
+
+    def there(self, node: Node) -> int:
+        return 0
+
+    def add(self, node: Node) -> None:
+        if self.means_itself and self.key in node.metadata.labels:
+            self.taken.add(node.metadata.labels[self.key])
+
+
+def _spreads(replica: Replica, rooms: Iterable[Room]) -> Iterator[_Rule]:
+    given = list(rooms)
+    for constraint in replica.spec.topology_spread_constraints:
+        if constraint.binds:
+            yield _spread(constraint, replica, given)
+
+
+def _spread(constraint: SpreadConstraint, replica: Replica, rooms: Iterable[Room]) -> _Spread:
+    key, spec = constraint.topology_key, replica.spec
+    same = {name: replica.labels[name] for name in constraint.match_label_keys if name in replica.labels}
+
+    def means(labels: Mapping[str, str]) -> bool:
+        return selects(constraint.label_selector, labels) and same.items() <= labels.items()
+
+    counts: dict[str, int] = {}
+    for room in rooms:
+        node = room.node
+        is_asked = constraint.node_affinity_policy != "Honor" or may_be_on(spec, node)
+        is_let_in = constraint.node_taints_policy != "Honor" or kept_off_by(spec, node) is None
+        if key in node.metadata.labels and is_asked and is_let_in:
+            domain = node.metadata.labels[key]
+            here = sum(one.namespace == replica.namespace and means(one.labels) for one in room.held)
+            counts[domain] = counts.get(domain, 0) + here
+    return _Spread(constraint, counts, means(replica.labels))
 
 
 @dataclass
@@ -193,31 +230,6 @@ class _Spread:
     counts: dict[str, int]
     counts_itself: bool
 
-    @classmethod
-    def of(cls, constraint: SpreadConstraint, replica: Replica, rooms: Iterable[Room]) -> _Spread:
-        key, spec = constraint.topology_key, replica.spec
-        same = {name: replica.labels[name] for name in constraint.match_label_keys if name in replica.labels}
-
-        def means(labels: Mapping[str, str]) -> bool:
-            return selects(constraint.label_selector, labels) and same.items() <= labels.items()
-
-        counts: dict[str, int] = {}
-        for room in rooms:
-            node = room.node
-            if key not in node.metadata.labels:
-                continue
-            if constraint.node_affinity_policy == "Honor" and not may_be_on(spec, node):
-                continue
-            if constraint.node_taints_policy == "Honor" and kept_off_by(spec, node):
-                continue
-            domain = node.metadata.labels[key]
-            here = sum(one.namespace == replica.namespace and means(one.labels) for one in room.held)
-            counts[domain] = counts.get(domain, 0) + here
-        return cls(constraint, counts, means(replica.labels))
-
-    def there(self, node: Node) -> int:
-        return self.counts.get(node.metadata.labels.get(self.constraint.topology_key, ""), 0)
-
     def refuses(self, node: Node) -> str | None:
         key = self.constraint.topology_key
         domain = node.metadata.labels.get(key)
@@ -226,6 +238,9 @@ class _Spread:
         least = min(self.counts.values(), default=0) if len(self.counts) >= self.constraint.min_domains else 0
         skew = self.counts.get(domain, 0) + self.counts_itself - least
         return f"spread over {key}" if skew > self.constraint.max_skew else None
+
+    def there(self, node: Node) -> int:
+        return self.counts.get(node.metadata.labels.get(self.constraint.topology_key, ""), 0)
 
     def add(self, node: Node) -> None:
         domain = node.metadata.labels.get(self.constraint.topology_key, "")

@@ -18,28 +18,32 @@ from stacks.node_contract import GPU_RESOURCE
 from stacks.spec import NodePool
 
 POD_HASH = "pod-template-hash"
+LARGE_FIRST = "Give the large replicas nodes of their own, a higher PriorityClass, or an earlier raise."
 
 
-def room_for_the_floors(scene: Scene) -> Iterator[Found | Unsure]:
-    """Every replica of every floor beside what other pods hold: laid out as the scheduler would."""
+def room_for_the_floors(scene: Scene) -> Iterator[Found]:
+    """Every replica of every floor beside what other pods hold, whole; and in whatever order the scheduler meets them.
+
+    Where small and large ones share nodes, the small may leave no node whole.
+    """
     nodes = scene.seen.of(NODES)
     targets = list(with_deployment(scene))
     missing = {target.name: _missing(target, nodes) for target in targets}
-    placement = place(missing.values(), rooms(scene, targets))
+    best = place(missing.values(), rooms(scene, targets))
+    worst = place(missing.values(), rooms(scene, targets), at_worst=True)
     for target in targets:
-        reasons = placement.refused.get(target.name)
-        if reasons is None:
-            continue
-        stay = _stay(target, nodes)
-        fit = len(stay) + placement.placed.get(target.name, 0)
+        name, pool = target.name, f"nodes of pool {target.service.node_pool}"
         wanted = target.floor + target.surge
-        yield Found(
-            what=f"nodes of pool {target.service.node_pool}",
-            got=f"room for {fit} of {wanted} replicas ({_said(reasons)})",
-            expected=f"{wanted} whole replicas{_with_surge(target)}",
-            fix=_fix(target, missing[target.name], wanted - fit, nodes),
-            service=target.name,
-        )
+        expected = f"{wanted} whole replicas{_with_surge(target)}"
+        here = len(_stay(target, nodes))
+        if name in best.refused:
+            fit = here + best.placed.get(name, 0)
+            got = f"room for {fit} of {wanted} replicas ({_said(best.refused[name])})"
+            yield Found(pool, got, expected, _fix(target, missing[name], wanted - fit, nodes), name)
+        elif name in worst.refused and not best.refused:
+            fit = here + worst.placed.get(name, 0)
+            got = f"room for {wanted} replicas if the large ones come first, else for as few as {fit}"
+            yield Found(pool, got, f"{expected} in any order", LARGE_FIRST, name)
 
 
 def rooms(scene: Scene, targets: list[Target]) -> list[Room]:
@@ -104,11 +108,12 @@ def _fix(target: Target, replica: Replica, short: int, nodes: tuple[Node, ...]) 
     if per_node == 0 or (usable and all(Room(node).lacks(replica) for node in usable)):
         return "Even empty, no node of the pool holds a replica: lower what it requests, or change the pool."
     more, most = -(-short // per_node), target.pool.max_nodes
+    needs = f"else it would need {more} more {'node' if more == 1 else 'nodes'}"
     have = f"the pool has {len(of_pool)} of at most {most} (max_nodes)"
     free = "Uncordon or mend nodes, or free their GPUs"
     if len(of_pool) + more > most:
-        return f"{free}; else it would need {more} more nodes, and {have}: raise max_nodes, or lower the floor."
-    return f"{free}; else it would need {more} more nodes; {have}."
+        return f"{free}; {needs}, and {have}: raise max_nodes, or lower the floor."
+    return f"{free}; {needs}; {have}."
 
 
 def whole_replicas(target: Target, pool: NodePool) -> int:

@@ -67,7 +67,7 @@ def last_applied(target: Target) -> Iterator[Found]:
         return
     try:
         applied = json.loads(text)["spec"]["minReplicaCount"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return
     yield Found(
         what=LAST_APPLIED.partition("/")[2],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from whenever import Instant
@@ -17,6 +17,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 S = TypeVar("S", bound=Shape)
+
+CountOrPercent = int | Annotated[str, msgspec.Meta(pattern=r"^\d{1,6}%$")]
 
 Amounts = dict[str, Fraction]
 """Resource name -> quantity, exact, in the resource's base unit (cores, bytes, devices)."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import msgspec
 
-from prescale.preflight.kinds.meta import Amounts, LabelSelector, Meta, Shape
+from prescale.preflight.kinds.meta import Amounts, CountOrPercent, LabelSelector, Meta, Shape
 
 
 class ScopeRequirement(Shape, frozen=True):
@@ -59,8 +59,8 @@ class LimitRange(Shape, frozen=True):
 
 
 class BudgetSpec(Shape, frozen=True):
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: CountOrPercent | None = None
+    max_unavailable: CountOrPercent | None = None
     selector: LabelSelector | None = None
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from prescale.preflight.kinds.meta import Condition, LabelSelector, Meta, Shape
+from prescale.preflight.kinds.meta import Condition, CountOrPercent, LabelSelector, Meta, Shape
 from prescale.preflight.kinds.pod import PodTemplate
 
 
 class RollingUpdate(Shape, frozen=True):
-    max_surge: int | str = "25%"
-    max_unavailable: int | str = "25%"
+    max_surge: CountOrPercent = "25%"
+    max_unavailable: CountOrPercent = "25%"
 
 
 class Strategy(Shape, frozen=True):

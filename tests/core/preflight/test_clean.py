@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from prescale.permissions import CAPABILITIES
 from prescale.preflight.finding import Report
@@ -110,6 +116,11 @@ class TestMoments:
         assert self.of(tmp_path, low, high) == [("2027-10-21T20:55:00Z", 7)]
         assert self.of(tmp_path, low) == [("2027-10-21T19:55:00Z", 5)]
 
+    def test_of_a_ramp_its_last_step(self, tmp_path: Path) -> None:
+        ramp = "ramp: {over_s: 3600, steps: 2}"
+        event = f"name: next, start: 2027-10-21 20:00, end: 2027-10-21 22:00, {ramp}, SERVICES"
+        assert self.of(tmp_path, event) == [("2027-10-21T19:25:00Z", 7)]
+
     def test_without_events_the_baselines_now(self, tmp_path: Path) -> None:
         cancelled = "name: off, start: 2027-10-21 20:00, end: 2027-10-21 22:00, cancelled: true, SERVICES"
         assert self.of(tmp_path) == self.of(tmp_path, cancelled) == [("2027-10-20T12:00:00Z", 2)]
@@ -135,3 +146,30 @@ def test_the_permissions_are_what_is_listed_and_no_more() -> None:
     assert {(one.group, one.resource, one.verbs, one.everywhere) for one in given} == listed
     assert len(given) == len(KINDS)
     assert "secrets" not in {one.resource for one in given}
+
+
+def parts(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in an object's JSON."""
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from parts(item, (*path, key))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_whatever_a_field_says_there_is_a_word_and_no_traceback(data: st.DataObject) -> None:
+    """Left out, of another type, or strange: a report, or an answer that is none of an API server's."""
+    bent = world()
+    bent.keep_nodes(8)
+    kind = data.draw(st.sampled_from(sorted(kind for kind, items in bent.objects.items() if items)))
+    item = data.draw(st.sampled_from(bent.objects[kind]))
+    *path, last = data.draw(st.sampled_from(list(parts(item))))
+    parent = item
+    for step in path:
+        parent = parent[step]
+    values: list[Any] = [None, "", "x", "-1", 0, -1, 10**9, {}, [], [{}], {"x": "y"}, ["x"], True]
+    parent[last] = data.draw(st.sampled_from(values))
+    with suppress(msgspec.ValidationError):  # of which `reading` makes "not one of a Kubernetes API server"
+        bent.report()

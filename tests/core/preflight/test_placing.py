@@ -149,6 +149,19 @@ def test_zones_are_filled_as_far_as_the_skew_allows(room: list[int], skew: int, 
     assert placed == most_under_skew(room, skew, least_domains)
 
 
+@given(st.lists(SIZES, max_size=3), st.lists(ASKED, min_size=1, max_size=3))
+def test_a_bad_order_is_one_of_the_packings_too(nodes: list[Size], wanted: list[tuple[Size, int]]) -> None:
+    kinds = [replica(f"s{index}", size, number) for index, (size, number) in enumerate(wanted)]
+    placed = place(kinds, rooms(nodes), at_worst=True).placed
+    assert tuple(placed.get(one.service, 0) for one in kinds) in most_by_brute_force(nodes, wanted)
+
+
+def test_small_ones_first_leave_no_node_whole() -> None:
+    kinds = [replica("large", (8, 1), 1), replica("small", (1, 1), 8)]
+    assert place(kinds, rooms([(8, 100), (8, 100)])).placed == {"large": 1, "small": 8}
+    assert place(kinds, rooms([(8, 100), (8, 100)]), at_worst=True).placed == {"small": 8}
+
+
 def test_what_others_replicas_take_is_gone() -> None:
     large, small = replica("large", (8, 1), 1), replica("small", (1, 1), 9)
     placement = place([small, large], rooms([(8, 100), (8, 100)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from prescale.preflight.finding import Report
 from tests.core.preflight import test_scaling
 from tests.core.preflight.cases import Case, both, holds, setting
 from tests.core.preflight.world import FLOOR, NAME, NOW, World, world
+from tests.core.stack_files import stack
 
 BUDGETS, CLASSES = "poddisruptionbudgets.policy", "priorityclasses.scheduling.k8s.io"
 CLAIMS, VOLUMES, STORAGE = "persistentvolumeclaims", "persistentvolumes", "storageclasses.storage.k8s.io"
@@ -751,3 +753,25 @@ def test_required_affinity_to_other_pods_is_said_not_to_be_reckoned() -> None:
     bent.template["affinity"]["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     (unsure,) = bent.report().not_checked
     assert (unsure.check, unsure.service) == ("nodes", NAME)
+
+
+def two_sizes(text: str) -> str:
+    """Beside support-bot's one GPU a service of four, on nodes of four."""
+    begin = text.index("  support-bot:")
+    other = text[begin:].replace("support-bot:", "fraud-bot:").replace("name: support-8b", "name: fraud-8b")
+    other = other.replace("gpus_per_replica: 1", "gpus_per_replica: 4")
+    return text.replace("instance_types: [g6e.2xlarge]", "instance_types: [g6e.12xlarge]") + other
+
+
+@pytest.mark.parametrize(("count", "found"), [(4, {"fraud-bot"}), (3, {"fraud-bot"}), (9, set())])
+def test_small_replicas_may_leave_no_node_whole(tmp_path: Path, count: int, found: set[str]) -> None:
+    """5 small ones are to come, and 2 large ones; the first two nodes have a small one each."""
+    stack(tmp_path, platform=two_sizes)
+    bent = world(tmp_path)
+    bent.keep_nodes(count)
+    bent.objects["pods"] = [pod for pod in bent.pods if pod["metadata"]["name"].startswith("support-bot")]
+    findings = bent.report().findings
+    assert {one.service for one in findings if one.check == "nodes"} == found
+    if count == 4:
+        (one,) = findings
+        assert one.got == "room for 2 replicas if the large ones come first, else for as few as 0"

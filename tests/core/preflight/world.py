@@ -22,6 +22,7 @@ from prescale.preflight.moments import ahead
 from prescale.preflight.reading import Reading
 from prescale.preflight.scene import scene
 from prescale.preflight.seen import KINDS, Seen
+from prescale.shapes import ScaledObjectShape, checked
 from prescale.timetable import timetable
 from sandbox.control_plane.nodes import manifest as node_manifest
 from sandbox.for_stack import nodes_of
@@ -92,7 +93,7 @@ class World:
 
     def add(self, kind: str, name: str, **fields: Any) -> Json:
         """One more object of a kind, in the stack's namespace."""
-        made: Json = {"metadata": {"name": name, "namespace": SPACE}, **copy.deepcopy(fields)}
+        made: Json = {"metadata": {"name": name, "namespace": SPACE, "resourceVersion": "1"}, **copy.deepcopy(fields)}
         self.objects.setdefault(kind, []).append(made)
         return made
 
@@ -124,8 +125,8 @@ class World:
         }
         own = [
             observe(item)
-            for item in self.objects["scaledobjects.keda.sh"]
-            if item["metadata"].get("labels", {}).get(ownership.STACK_LABEL) == self.stack.name
+            for item in checked(self.objects["scaledobjects.keda.sh"], ScaledObjectShape)
+            if (item["metadata"].get("labels") or {}).get(ownership.STACK_LABEL) == self.stack.name
         ]
         return Reading(Seen(objects, self.unread), tuple(own), self.clock, "the cluster")
 
