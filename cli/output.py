@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -49,6 +51,20 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str |
     if not console.is_terminal:  # a pipe has no width: nothing is cut for it
         console.width = 400
     console.print(drawn)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """`text` broken between words at a terminal's width, further lines set in; a pipe has no width."""
+    if not sys.stdout.isatty():
+        return f"{indent}{text}"
+    return textwrap.fill(
+        text,
+        shutil.get_terminal_size().columns,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,  # half an address is none
+        break_on_hyphens=False,
+    )
 
 
 @contextmanager

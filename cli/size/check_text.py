@@ -18,7 +18,7 @@ from capacity.recordings.recording import Window
 from capacity.replicas import decimal_text
 from capacity.shown import shown
 from capacity.sweeps.objective import Share
-from cli.output import table
+from cli.output import table, wrapped
 from cli.size.section import span
 from infra.dialects.table import dialect_of, lacking
 from stacks.spec import Platform
@@ -56,13 +56,13 @@ def echo(report: Report) -> None:
     times = " to ".join(Instant.from_timestamp(each).format_iso() for each in (window.begin, window.end))
     click.echo(f"Stack {report.stack}, {times}, as {report.prometheus} recorded it\n")
     for name, one in report.found.items():
-        click.secho(headline(name, one), bold=True)
+        click.secho(wrapped(headline(name, one)), bold=True)
         if not one.is_empty:
             _echo(one, report)
         click.echo()
     for name, one in report.found.items():
         for text in findings(name, one, report):
-            click.echo(f"! {text}")
+            click.echo(wrapped(f"! {text}"))
 
 
 def _echo(one: Comparison, report: Report) -> None:
@@ -94,7 +94,7 @@ def _echo(one: Comparison, report: Report) -> None:
     kept.append(("all limits", "", _share(one.promise.share), "", "", one.promise.verdict))
     table(("latency", "limit", "within the limit", "p95", "mean", ""), kept)
     for line in remarks(one, report):
-        click.echo(f"  {line}")
+        click.echo(wrapped(line, "  "))
 
 
 def headline(name: str, one: Comparison) -> str:

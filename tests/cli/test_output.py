@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli.main import warmline
-from cli.output import table
+from cli.output import table, wrapped
 
 
 def test_a_narrow_terminal_cuts_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,6 +20,18 @@ def test_a_narrow_terminal_cuts_nothing(monkeypatch: pytest.MonkeyPatch, capsys:
     _, *lines = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) <= 30
     assert "".join(line[16:].strip() for line in lines) == path
+
+
+def test_lines_break_between_words_on_a_terminal_and_in_no_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "2.24208 is of 2026-07-20: https://github.com/aws/karpenter-provider-aws/blob/6fc13b5 as it was read"
+    assert wrapped(text, "  ") == f"  {text}"
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert wrapped(text, "  ").splitlines() == [
+        "  2.24208 is of 2026-07-20:",
+        "    https://github.com/aws/karpenter-provider-aws/blob/6fc13b5",
+        "    as it was read",
+    ]
 
 
 @pytest.mark.parametrize("words", ["preview -s ", "prescale sync -s ", "sandbox up -s "])
