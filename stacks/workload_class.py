@@ -97,7 +97,7 @@ class WorkloadClass(Spec):
         None, description="largest rise from one minute to the next, in percent of the peak"
     )
     burst_duration_s: Annotated[Number, Field(gt=0, le=31 * 86400)] | None = Field(
-        None, description="how long such a rise goes on; none: until another replica is Ready"
+        None, description="how long such a rise goes on; none: from a minute to until another replica is Ready"
     )
     cancellations_pct: Share | None = None
     per_replica: PerReplica | None = None

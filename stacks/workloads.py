@@ -117,6 +117,19 @@ class Reliability(Spec):
     """5. Reliability and isolation: what must survive, as reserves one by one, or as plain headroom; not both."""
 
     isolation: Literal["shared", "dedicated", "reserved"] | None = Field(None, description="whose replicas they are")
+    quota_in_flight: Positive | None = Field(
+        None, description="most it may have in flight on replicas that others share; none: what it is sized for"
+    )
+    share: Positive | None = Field(
+        None,
+        description="its weight among requests of one priority, and without a quota its part of what others leave; "
+        "none: 1, or its quota where no request to the service says one",
+    )
+    priority: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        None,
+        description="who goes first when not all fit, the highest; none: 2 where somebody waits for the answer, 1 for "
+        "asynchronous execution, 0 for batch",
+    )
     availability_pct: Share | None = Field(None, description="required availability")
     headroom_pct: Annotated[Percent, Field(ge=0, le=400)] | None = Field(
         None, description="on top of the load, instead of reserves; 20 to 40 is usual"

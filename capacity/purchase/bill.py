@@ -162,7 +162,9 @@ def api_month(plan: Plan, own_usd: Fraction | None, price: ApiPrice) -> Comparis
     if output is None or prefill is None:
         return None
     seconds = HOURS_PER_MONTH * SECONDS_PER_HOUR
-    return compared(own_usd, prefill * seconds, output * seconds, price)
+    each = _measured(plan)
+    carried = None if each is None else each * plan.most.reserve.running * seconds
+    return compared(own_usd, prefill * seconds, output * seconds, price, carried=carried)
 
 
 def _measured(plan: Plan) -> Fraction | None:

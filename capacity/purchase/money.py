@@ -85,21 +85,32 @@ class Comparison:
     """One month's tokens on one's own nodes and at a managed API.
 
     `break_even_output_tokens`: the month's output, at the same ratio to the input, at which both cost the same. Below
-    it the API is cheaper, above it the nodes, as long as they carry it. None where a price is unknown or the API free.
+    it the API is cheaper, above it the nodes. None where a price is unknown or the API free. `carried_output_tokens`:
+    the most that the nodes put out in a month; None where that was not measured.
     """
 
     own_usd: Fraction | None
     api_usd: Fraction
     break_even_output_tokens: Fraction | None
+    carried_output_tokens: Fraction | None
+
+    @property
+    def is_even_carried(self) -> bool | None:
+        """Whether the nodes can put out as much as they would have to; None where that is not known."""
+        if self.break_even_output_tokens is None or self.carried_output_tokens is None:
+            return None
+        return self.break_even_output_tokens <= self.carried_output_tokens
 
 
-def compared(own_usd: Exact | None, input_tokens: Exact, output_tokens: Exact, price: ApiPrice) -> Comparison:
-    """Compare for `input_tokens` and `output_tokens` a month."""
+def compared(
+    own_usd: Exact | None, input_tokens: Exact, output_tokens: Exact, price: ApiPrice, *, carried: Exact | None
+) -> Comparison:
+    """Compare for `input_tokens` and `output_tokens` a month, on nodes that put out `carried` tokens at most."""
     api = Fraction(input_tokens) * Fraction(price.input_usd_per_million)
     api = (api + Fraction(output_tokens) * Fraction(price.output_usd_per_million)) / MILLION
     own = None if own_usd is None else Fraction(own_usd)
     even = None if own is None or not api else Fraction(output_tokens) * own / api
-    return Comparison(own, api, even)
+    return Comparison(own, api, even, None if carried is None else Fraction(carried))
 
 
 def total(parts: Iterable[Fraction | None]) -> Fraction | None:

@@ -83,9 +83,13 @@ class Bought:
 
 @dataclass(frozen=True)
 class Purchase:
-    """`bought` is None where no instance type of the pool holds whole replicas of all services; `choice` says why."""
+    """`bought` is None where no instance type of the pool holds whole replicas of all services; `choice` says why.
+
+    region: of the prices, None where the stack does not say it.
+    """
 
     pool: str
+    region: str | None
     max_nodes: int
     choice: Choice
     bought: Bought | None
@@ -122,7 +126,7 @@ def purchase(
     peak = [one.replicas(one.peak) for one in held]
     choice = choose(peak, kinds, usd_per_h, zones, at_most=at_most, max_nodes=pool.max_nodes)
     if choice.chosen is None:
-        return Purchase(name, pool.max_nodes, choice, None)
+        return Purchase(name, prices.region, pool.max_nodes, choice, None)
     placement = choice.chosen.placement
     base = place([one.replicas(one.base) for one in held], placement.kind, zones)
     with_surge = place(at_most, placement.kind, zones)
@@ -139,7 +143,7 @@ def purchase(
         charges_at_base=charges(name, ways[0].least.usd, base.gpus, [one.use(one.base) for one in held]),
         charges_at_peak=charges(name, ways[0].most.usd, placement.gpus, [one.use(one.peak) for one in held]),
     )
-    return Purchase(name, pool.max_nodes, choice, bought)
+    return Purchase(name, prices.region, pool.max_nodes, choice, bought)
 
 
 def _ways(base: Placement, peak: Placement, prices: PriceTable) -> tuple[Way, ...]:

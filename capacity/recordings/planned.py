@@ -13,8 +13,9 @@ from fractions import Fraction
 from typing import Literal
 
 from capacity.request import Request
+from capacity.sizing.carries import Carries
 from capacity.sizing.offered import Dimension
-from capacity.sizing.plan import Carries, End, Plan, plan
+from capacity.sizing.plan import End, Plan, plan
 from stacks.workload_class import Lengths, WorkloadClass
 
 Moving = Literal["load", "request_duration_s", "input_tokens", "output_tokens", "in_flight_per_replica"]

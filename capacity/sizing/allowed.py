@@ -5,12 +5,15 @@ What a pool cannot hold is `Purchase.finding` (capacity.purchase.pool): it takes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from capacity.replicas import decimal_text
+from capacity.sizing import shared
+from capacity.sizing.lengths import untold
 from capacity.sizing.plan import Plan
+from capacity.sizing.usual import contradiction
 from stacks.field_types import Spec
-from stacks.workload_class import WAYS, Lengths, WorkloadClass
+from stacks.workload_class import WAYS, Lengths
 
 # Asked at the most, or at the least -> the service's own field of the same name.
 STRICTER_IF_LESS = ("ttft_p95_ms", "tpot_p95_ms")
@@ -20,10 +23,14 @@ NOT_PROMISED = ("itl_p95_ms", "e2e_p95_s")
 """Asked of a service that has no such field: what is typed was measured for none of it."""
 
 
-def findings(plans: Sequence[Plan]) -> tuple[str, ...]:
-    """Everything that needs a person, in the order of the plans, then what they ask of ceilings together."""
+def findings(plans: Sequence[Plan], in_part: Collection[str] = ()) -> tuple[str, ...]:
+    """Everything that needs a person, in the order of the plans, then what they ask of their services together.
+
+    Args:
+        in_part: services of which not all requests are planned.
+    """
     own = [text for plan in plans for text in _of_one(plan)]
-    return (*own, *_ceilings(plans))
+    return (*own, *_ceilings(plans), *_usual_loads(plans, in_part), *shared.findings(plans))
 
 
 def _of_one(plan: Plan) -> Iterator[str]:
@@ -84,6 +91,13 @@ def _ceilings(plans: Sequence[Plan]) -> Iterator[str]:
             yield f"{who} {needs} {_span(fewest, most)} replicas of {service}, whose replicas.max is {ceiling}"
 
 
+def _usual_loads(plans: Sequence[Plan], in_part: Collection[str]) -> Iterator[str]:
+    for service, asking in _by_service(plans).items():
+        wrong = contradiction(asking) if service not in in_part else None
+        if wrong:
+            yield f"{wrong}: correct one of the two, or add the request that is missing there"
+
+
 def _by_service(plans: Sequence[Plan]) -> Mapping[str, list[Plan]]:
     found: dict[str, list[Plan]] = {}
     for plan in plans:
@@ -104,11 +118,6 @@ def remarks(plan: Plan) -> Iterator[str]:
                 f"bursts of class {kind} last {decimal_text(load.burst_duration_s)} s, less than a replica's start "
                 f"({cold_s} s): only what already runs meets them"
             )
-        elif _goes_on(plan, load):
-            yield (
-                f"what comes while a replica of class {kind} starts is reckoned for all of its {cold_s} s: "
-                "burst_duration_s says if a rise ends sooner, and lowers the reserve of the cold start"
-            )
     if not all(one.at_slo for one in plan.carries.values()):
         for name in NOT_PROMISED:
             if (wanted := getattr(plan.workload.slo, name)) is not None:
@@ -117,12 +126,7 @@ def remarks(plan: Plan) -> Iterator[str]:
         yield "prompts or outputs are recorded by default; sizing needs none of it, lengths and times are enough"
     if len(plan.workload.profile.classes) > 1:
         yield "the peaks of all classes are taken to coincide"
-
-
-def _goes_on(plan: Plan, load: WorkloadClass) -> bool:
-    """Whether the cold start's reserve takes the largest rise to go on, since nobody said how long it lasts."""
-    rises = load.largest_minute_jump_pct is None or load.largest_minute_jump_pct > 0
-    return load.burst_duration_s is None and rises and plan.workload.reliability.survive is not None
+    yield from untold(plan.workload.profile.classes, plan.carries)
 
 
 # Sections in which whatever is not said is open; of the others, the fields.
@@ -162,7 +166,7 @@ def _open_fields(plan: Plan) -> Iterator[tuple[str, str]]:
         place = f"profile.classes.{kind}"
         of_its_way = [name for name in WAYS[load.way] if name in _OPEN_OF_A_WAY]
         unsaid = [name for name in (*_OPEN_OF_A_CLASS, *of_its_way) if getattr(load, name) is None]
-        yield from ((place, name) for name in unsaid if name != "burst_duration_s" or not _goes_on(plan, load))
+        yield from ((place, name) for name in unsaid if f"{place}.{name}" not in assumed)
         for name in _LENGTHS:
             lengths: Lengths = getattr(load, name)
             yield from (

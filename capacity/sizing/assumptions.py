@@ -57,6 +57,8 @@ OF_A_PERCENTILE = {
 }
 HEADROOM = _range("20", "40", "no reserve is said; the field's usual headroom")
 ZONES = _range("3", "2", "a region's zones that have the GPUs")
+ONE_JUMP_S = 60
+LASTS = "how long such a rise goes on: from the one minute, to until another replica is Ready"
 AFTER_LOSS = _range("100", "100", "after the loss, all of the peak is still carried")
 
 
@@ -69,12 +71,15 @@ class Ends:
     assumptions: tuple[Assumption, ...]
 
 
-def complete(load: WorkloadClass, place: str, *, ttft_ms: Decimal, tpot_ms: Decimal, wants: frozenset[str]) -> Ends:
+def complete(
+    load: WorkloadClass, place: str, *, ttft_ms: Decimal, tpot_ms: Decimal, cold_start_s: int, wants: frozenset[str]
+) -> Ends:
     """Fill what is missing and needed.
 
     Args:
         place: the class's dotted place in its request, for the assumptions' names.
         ttft_ms: the SLO's limit of the time to first token, for a duration nobody said; `tpot_ms` per output token.
+        cold_start_s: of a replica, for a rise of which nobody said how long it goes on.
         wants: what is needed beyond the requests in flight: `input_tokens`, `output_tokens`,
             `largest_minute_jump_pct`, `prefix_cache_hit_pct`.
     """
@@ -87,6 +92,17 @@ def complete(load: WorkloadClass, place: str, *, ttft_ms: Decimal, tpot_ms: Deci
         if field in needed and getattr(load, field) is None
     ]
     fewest, most = (load.model_copy(update=_values(found, place, end)) for end in ("fewest", "most"))
+    if (
+        "largest_minute_jump_pct" in wants
+        and _rises(most)
+        and load.burst_duration_s is None
+        and cold_start_s > ONE_JUMP_S
+    ):
+        one = Assumption(f"{place}.burst_duration_s", Decimal(ONE_JUMP_S), Decimal(cold_start_s), LASTS)
+        found.append(one)
+        fewest, most = (
+            end.model_copy(update=_values([one], place, which)) for end, which in ((fewest, "fewest"), (most, "most"))
+        )
     lasts = load.request_duration_s is None and load.way not in ("in_flight", "streams")
     if load.way == "streams":  # their tokens per second are said
         wants -= {"output_tokens"}
@@ -105,18 +121,30 @@ def complete(load: WorkloadClass, place: str, *, ttft_ms: Decimal, tpot_ms: Deci
     return Ends(fewest, most, tuple(found))
 
 
+def _rises(load: WorkloadClass) -> bool:
+    """Whether there is a rise whose length counts."""
+    return load.largest_minute_jump_pct is not None and load.largest_minute_jump_pct > 0
+
+
 def _values(found: list[Assumption], place: str, end: str) -> dict[str, Decimal]:
     return {one.field.removeprefix(f"{place}."): getattr(one, end) for one in found}
 
 
 def _mean(said: Lengths, field: str, unknown: tuple[Decimal, Decimal, str]) -> Assumption:
+    return Assumption(field, *(said_mean(said) or unknown))
+
+
+def said_mean(said: Lengths) -> tuple[Decimal, Decimal, str] | None:
+    """Least and greatest mean by what is said of it or of percentiles, and why; None where nothing is said."""
+    if said.mean is not None:
+        return said.mean, said.mean, "said"
     high = said.p95 or said.p99
     if said.p50 is not None and high is not None:
-        return Assumption(field, said.p50, high, "lengths are skewed: their mean lies above p50, and below p95")
+        return said.p50, high, "lengths are skewed: their mean lies above p50, and below p95"
     for name, (least, greatest, why) in OF_A_PERCENTILE.items():
         if (value := getattr(said, name)) is not None:
-            return Assumption(field, value * least, value * greatest, why)
-    return Assumption(field, *unknown)
+            return value * least, value * greatest, why
+    return None
 
 
 def _at_the_slo(load: WorkloadClass, ttft_ms: Decimal, tpot_ms: Decimal) -> Decimal:

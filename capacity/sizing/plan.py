@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
 
 from capacity.models.candidate import Memory
 from capacity.request import Request
 from capacity.sizing import reserve as reserves
 from capacity.sizing.assumptions import Assumption, complete, of_the_reserve
+from capacity.sizing.carries import KINDS, Carries, Kind, typed
+from capacity.sizing.lengths import Other, at_worst, others
 from capacity.sizing.offered import DIMENSIONS, Dimension, Offered, offered
 from capacity.sizing.reserve import Policy, Reserve
 from stacks.fit import Misfit
@@ -22,27 +23,7 @@ from stacks.spec import NodePool, Service
 from stacks.workload_class import WorkloadClass
 from stacks.workloads import Reliability, Workload
 
-Kind = Literal["measured", "sandbox", "illustrative"]
-KINDS: tuple[Kind, ...] = ("measured", "sandbox", "illustrative")
-"""The most trustworthy first; a plan is worth what its weakest number is."""
-
 SECONDS_A_MINUTE = 60
-
-
-@dataclass(frozen=True)
-class Carries:
-    """What one replica carries of one class at the SLO, in each dimension that was measured, and where from.
-
-    why: how result files came to it; empty for a number that was typed. at_slo: they were judged by the request's own
-    SLO. sequences: `max_num_seqs` of the engine that was measured, where its record says it.
-    """
-
-    load: dict[Dimension, Fraction]
-    kind: Kind
-    evidence: str
-    why: str = ""
-    at_slo: bool = False
-    sequences: int | None = None
 
 
 @dataclass(frozen=True)
@@ -50,20 +31,29 @@ class End:
     """One end of the plan.
 
     needs: replicas of load in each dimension that can be compared; `binds` is the largest. growth: replicas of load
-    that may come while a replica starts. reliability: as asked, with what had to be assumed.
+    that may come while a replica starts, where no peak bounds it. reliability: as asked, with what had to be assumed.
     """
 
     offered: Mapping[str, Offered]
+    carries: Mapping[str, Carries]
     needs: Mapping[Dimension, Fraction]
     binds: Dimension
     growth: Fraction
     reliability: Reliability
     reserve: Reserve
 
+    @property
+    def peak(self) -> Fraction:
+        """Replicas of load at the projected peak."""
+        return self.needs[self.binds]
+
 
 @dataclass(frozen=True)
 class Plan:
-    """One request, sized. `fewest` and `most` are equal where nothing had to be assumed."""
+    """One request, sized. `fewest` and `most` are equal where nothing had to be assumed.
+
+    apart: lengths of its requests that are not those that were measured.
+    """
 
     name: str
     workload: Workload
@@ -73,6 +63,12 @@ class Plan:
     most: End
     assumptions: tuple[Assumption, ...]
     memory: tuple[Memory, ...]
+    apart: tuple[Other, ...] = ()
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether result files show no load that keeps the SLO: what is reckoned then rests on nothing."""
+        return any(one.is_refuted for one in self.carries.values())
 
     @property
     def is_preliminary(self) -> bool:
@@ -106,35 +102,32 @@ def plan(request: Request, memory: tuple[Memory, ...] = (), measured: Mapping[st
     carries = {kind: (measured or {}).get(kind) or typed(load, service) for kind, load in classes.items()}
     ttft_ms = workload.slo.ttft_p95_ms or service.slo.ttft_p95_ms
     tpot_ms = workload.slo.tpot_p95_ms or service.slo.tpot_p95_ms
+    cold_start_s = service.cold_start.total_s
     ends = {
         kind: complete(
-            load, f"profile.classes.{kind}", ttft_ms=ttft_ms, tpot_ms=tpot_ms, wants=_wants(carries[kind], workload)
+            load,
+            f"profile.classes.{kind}",
+            ttft_ms=ttft_ms,
+            tpot_ms=tpot_ms,
+            cold_start_s=cold_start_s,
+            wants=_wants(carries[kind], workload),
         )
         for kind, load in classes.items()
     }
     reserve_gaps = tuple(of_the_reserve(reliability, "reliability"))
+    apart = others(classes, carries, {kind: offered(end.most) for kind, end in ends.items()})
+    longest, other_gaps = at_worst(carries, apart)
     fewest, most = (
         _end(
             {kind: getattr(end, which) for kind, end in ends.items()},
-            carries,
+            each,
             _filled(reliability, reserve_gaps, which),
             request,
         )
-        for which in ("fewest", "most")
+        for which, each in (("fewest", carries), ("most", longest))
     )
-    gaps = (*(gap for end in ends.values() for gap in end.assumptions), *reserve_gaps)
-    return Plan(request.name, workload, service, carries, fewest, most, gaps, memory)
-
-
-def typed(load: WorkloadClass, service: Service) -> Carries:
-    """What is typed: the class's own measurement where there is one; what it leaves out, the service's."""
-    in_flight: dict[Dimension, Fraction] = {"in_flight": Fraction(service.capacity.in_flight_per_replica)}
-    own = load.per_replica
-    if own is None:
-        return Carries(in_flight, service.capacity.kind, service.capacity.evidence)
-    said = {name: Fraction(value) for name in DIMENSIONS if (value := getattr(own, name)) is not None}
-    kind = own.kind if "in_flight" in said else max(own.kind, service.capacity.kind, key=KINDS.index)
-    return Carries(in_flight | said, kind, own.evidence)
+    gaps = (*(gap for end in ends.values() for gap in end.assumptions), *other_gaps, *reserve_gaps)
+    return Plan(request.name, workload, service, carries, fewest, most, gaps, memory, apart)
 
 
 def _wants(carries: Carries, workload: Workload) -> frozenset[str]:
@@ -177,7 +170,16 @@ def _end(
     growth = sum(
         (_growth(load, _share_of(filled[kind], binds), request.service) for kind, load in classes.items()), Fraction(0)
     )
-    return End(loads, needs, binds, growth, said, reserve(needs[binds], growth, said, request.service, request.pool))
+    peak = needs[binds]
+    return End(
+        loads,
+        carries,
+        needs,
+        binds,
+        growth,
+        said,
+        reserve(peak, growth, said, request.service, request.pool, peak=peak),
+    )
 
 
 def _filling(load: Offered, carries: Carries) -> dict[Dimension, Fraction]:
@@ -197,7 +199,7 @@ def _share_of(filled: Mapping[Dimension, Fraction], name: Dimension) -> Fraction
 def _growth(load: WorkloadClass, filled: Fraction, service: Service) -> Fraction:
     """Replicas of load that may come while a replica starts: the largest jump each minute, while the burst lasts.
 
-    One jump comes in any case: it need not take its whole minute.
+    One jump comes in any case: it need not take its whole minute. What the peak leaves of it is `Policy.to_come`.
     """
     lasts_s = Fraction(service.cold_start.total_s)
     if load.burst_duration_s is not None:
@@ -206,12 +208,18 @@ def _growth(load: WorkloadClass, filled: Fraction, service: Service) -> Fraction
     return filled * Fraction(load.largest_minute_jump_pct or 0) / 100 * minutes
 
 
-def reserve(load: Fraction, growth: Fraction, said: Reliability, service: Service, pool: NodePool) -> Reserve:
-    """The reserve as it was asked for, on `load` (in replicas): plain headroom, or sets."""
+def reserve(
+    load: Fraction, growth: Fraction, said: Reliability, service: Service, pool: NodePool, *, peak: Fraction
+) -> Reserve:
+    """The reserve as it was asked for, on `load` (in replicas): plain headroom, or sets.
+
+    Args:
+        growth: replicas of load that may come while one starts, up to `peak`.
+    """
     surge = said.rollout.surge if said.rollout else str(service.rollout.surge)
     if said.headroom_pct is not None:
         return reserves.headroom(load, Fraction(said.headroom_pct), surge)
-    return reserves.sets(load, replace(policy(said, service, pool), cold_start_growth=growth))
+    return reserves.sets(load, replace(policy(said, service, pool), cold_start_growth=growth, peak=peak))
 
 
 def policy(said: Reliability, service: Service, pool: NodePool) -> Policy:

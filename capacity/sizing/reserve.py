@@ -2,8 +2,11 @@
 
     failure           the largest loss to survive (pod, node, zone): what must run so that the rest still carries it
     rollout           replicas a new version takes away while it rolls out; its surge needs room beside the running ones
-    cold_start        what the load grows by until a replica that is asked for now is Ready
+    cold_start        what the load grows by until a replica that is asked for now is Ready, up to the projected peak
     near_term_growth  what it grows by until more GPUs can be had
+
+A rise leads to the peak and not beyond it: of that the plan is the projection, and near_term_growth what it may be off.
+So at the peak the cold start takes nothing, and at any lower load (the baseline) what comes before another is Ready.
 
 All may happen at once, unless it is said which do not (`one_at_a_time`): then the worst combination counts.
 """
@@ -31,7 +34,8 @@ class Policy:
     """What to survive. Loads are in replicas, as fractions.
 
     replicas_per_node: as many as its GPUs hold, which is how they are packed at worst. surge, unavailable: a rollout's,
-    as a Deployment has them: `1`, `25%`.
+    as a Deployment has them: `1`, `25%`. cold_start_growth: what may come while a replica starts; peak: the load beyond
+    which none does, None if it is not known.
     """
 
     survive: Domain = "none"
@@ -41,6 +45,7 @@ class Policy:
     surge: str = "1"
     unavailable: str = "0"
     cold_start_growth: Fraction = Fraction(0)
+    peak: Fraction | None = None
     near_term_growth_pct: Fraction = Fraction(0)
     one_at_a_time: frozenset[ReserveName] = frozenset()
 
@@ -48,6 +53,14 @@ class Policy:
     def is_possible(self) -> bool:
         """Whether any number of replicas can survive it: a zone and a rollout may together take everything."""
         return all(_part_left(self, names) > 0 for names in _scenarios(self))
+
+    def to_come(self, load: Fraction) -> Fraction:
+        """What comes on top of `load` while a replica starts."""
+        return (
+            self.cold_start_growth
+            if self.peak is None
+            else min(self.cold_start_growth, max(self.peak - load, Fraction(0)))
+        )
 
 
 @dataclass(frozen=True)
@@ -106,7 +119,7 @@ def sets(load: Fraction, policy: Policy) -> Reserve:
         alone = _running(load, policy, frozenset({name})) - whole(load)
         is_covered = name not in worst and alone > 0
         shown = alone if is_covered else grown
-        parts.append(Part(name, shown, _why(name, policy, running), is_covered))
+        parts.append(Part(name, shown, _why(name, policy, load, running), is_covered))
         names = within
     return Reserve(tuple(parts), running, slots(policy.surge, running, up=True))
 
@@ -142,7 +155,7 @@ def _running(load: Fraction, policy: Policy, names: frozenset[ReserveName]) -> i
     if "near_term_growth" in names:
         grown *= 1 + policy.near_term_growth_pct / 100
     if "cold_start" in names:
-        grown += policy.cold_start_growth
+        grown += policy.to_come(load)
     after = grown * policy.capacity_after_loss_pct / 100 if "failure" in names else grown
     rollout, failure = "rollout" in names, "failure" in names
 
@@ -170,11 +183,11 @@ def _base(load: Fraction) -> str:
     return f"ceil({decimal_text(load)})"
 
 
-def _why(name: ReserveName, policy: Policy, running: int) -> str:
+def _why(name: ReserveName, policy: Policy, load: Fraction, running: int) -> str:
     if name == "near_term_growth":
         return f"{decimal_text(policy.near_term_growth_pct)} % beyond the projected peak"
     if name == "cold_start":
-        return f"{decimal_text(policy.cold_start_growth)} replicas of load come before a new one is Ready"
+        return _why_cold_start(policy, load)
     if name == "rollout":
         return f"unavailable {policy.unavailable}; surge {policy.surge} needs room, not running replicas"
     if policy.survive == "none":
@@ -188,3 +201,13 @@ def _why(name: ReserveName, policy: Policy, running: int) -> str:
         f"{Spread.max_skew} and minDomains {policy.zones} over {ZONE_LABEL}",
     }[policy.survive]
     return f"{told}; without it {running - gone} remain, for {carried} % of the peak"
+
+
+def _why_cold_start(policy: Policy, load: Fraction) -> str:
+    rise, comes = policy.cold_start_growth, policy.to_come(load)
+    if comes == rise:
+        return f"{decimal_text(rise)} replicas of load come before a new one is Ready"
+    before = f"{decimal_text(round(rise, 3))} replicas of load may come before a new one is Ready"
+    if comes:
+        return f"{before}, but {decimal_text(round(comes, 3))} until the projected peak"
+    return f"{before}: on the way to this peak, so that the baseline has them, and none beyond it"

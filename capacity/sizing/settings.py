@@ -1,14 +1,16 @@
 """What follows from a plan for the service's settings, each with its reason; the upper end counts where it has two.
 
 threshold         the operating target, or less where something else fills a replica first: KEDA counts in flight alone
-max_num_seqs      the knee: the operating target is 75 % of it; no more than the GPUs' memory holds at p95
-in-flight limit   max_num_seqs, and who may wait behind them without missing the first token's limit
+max_num_seqs      the knee: the operating target is 75 % of it; no more than was seen to keep the SLO, or than the GPUs'
+                  memory holds at p95
+in-flight limit   max_num_seqs, and who may wait behind them without missing the first token's limit; where what comes
+                  beyond is rejected, no more than was seen to keep the time per token, too
 queued tokens     that limit x the prefill tokens a replica computes in a second, where a request says them
 gateway's cap     what all replicas at the ceiling hold
 zones             as many as the plan spreads over, where the loss of one is to be survived
 min, max          what runs at the usual peak and at the projected one, with the reserve
 
-None of the last two lines is ever lowered.
+None of the last two lines is ever lowered, and min is never above max.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
-from capacity.replicas import decimal_text, in_flight, least_in_flight_limit, of_load
-from capacity.sizing.plan import Plan, reserve
-from capacity.sizing.reserve import Reserve
-from capacity.sizing.threshold import threshold
+from capacity.replicas import decimal_text, least_in_flight_limit, whole
+from capacity.sizing.plan import Plan
+from capacity.sizing.threshold import in_flight_at_peak, most_at_slo, rejects, threshold
+from capacity.sizing.usual import contradiction, usual
 from capacity.spread import over_zones
 from capacity.sweeps.operating import OF_THE_KNEE
 from stacks.spec import NodePool, Service
@@ -99,6 +101,9 @@ def _sequences(plans: Sequence[Plan], target: Fraction) -> Setting:
     measured = [one.sequences for plan in plans for one in plan.carries.values() if one.sequences is not None]
     if measured:
         knee, why = min(measured), "as measured: with another number the evidence is of another configuration"
+    elif (bound := most_at_slo(plans)) is not None and bound < knee:
+        knee = max(bound, math.floor(target) + 1)
+        why = f"more than {bound} in flight were not seen to keep the SLO"
     value = knee
     fits = [fit for plan in plans for one in plan.memory if one.is_sized_for for fit in one.fits]
     fits = [fit for fit in fits if fit.what.startswith("p95")]
@@ -113,21 +118,39 @@ def _sequences(plans: Sequence[Plan], target: Fraction) -> Setting:
 def _queue(plans: Sequence[Plan], slots: int, target: Fraction, flags: Flags) -> Iterator[Setting]:
     service = plans[0].service
     limit_ms, whose = min((_wait_ms(plan) for plan in plans), key=lambda wait: wait[0])
+    bounds = []
     duration_s = _duration_s(plans)
     if duration_s is not None:
         each_s = duration_s / slots
         waiting = math.floor(limit_ms / MS / each_s)
-        value = max(slots + waiting, least_in_flight_limit(target))
         why = (
             f"a place frees every {_short(duration_s)} s / {slots} = {_short(each_s)} s, so {waiting} more may wait "
             f"within {whose} of {decimal_text(limit_ms)} ms"
         )
+        bounds.append((slots + waiting, why))
+    if rejects(plans):
+        bounds.append(_seen_to_hold(plans, target))
+    if bounds:
+        value, why = min(bounds, key=lambda one: one[0])
+        value = max(value, least_in_flight_limit(target))
         yield _bound(IN_FLIGHT_LIMIT, flags.in_flight_limit, value, why, service=service, flags=flags)
     prefill = _prefill(plans)
     if prefill is not None and flags.queued_tokens_limit:
         value = math.floor(prefill * limit_ms / MS)
         why = f"{decimal_text(limit_ms)} ms ({whose}) x {_short(prefill)} prefill tokens/s of one replica"
         yield _bound("prompt tokens that wait", flags.queued_tokens_limit, value, why, service=service, flags=flags)
+
+
+def _seen_to_hold(plans: Sequence[Plan], target: Fraction) -> tuple[int, str]:
+    """How many in flight keep the time to the first token and per token, as far as that was seen."""
+    most = most_at_slo(plans)
+    if most is not None:
+        return most, "overload: reject; more were not seen to keep both the time to the first token and per token"
+    least = least_in_flight_limit(target)
+    return least, (
+        f"overload: reject; nothing shows that more than {decimal_text(target)} keep the time per token, and below "
+        "this the autoscaler would never see more than its threshold"
+    )
 
 
 def _bound(name: str, flag: str, value: int, why: str, *, service: Service, flags: Flags) -> Setting:
@@ -171,18 +194,28 @@ def _prefill(plans: Sequence[Plan]) -> Fraction | None:
 
 
 def _replicas(plans: Sequence[Plan], pool: NodePool, target: Fraction) -> Iterator[Setting]:
+    """Whatever is derived, the baseline is no higher than the ceiling."""
     now = plans[0].service.replicas
-    usual = _usual(plans, target)
-    if usual is not None:
-        load, source = usual
-        running = max(_reserve(plan, load, pool).running for plan in plans)
-        why = f"{source}: {_short(load)} replicas of load, {running} with the reserve"
-        yield Setting(
-            "baseline", ("replicas", "min"), str(now.min), max(now.min, running), _kept(why, running, now.min)
-        )
     running = sum(plan.most.reserve.running for plan in plans)
+    if rejects(plans) and (held := in_flight_at_peak(plans)) is not None:
+        running = max(running, whole(held / target))
+    ceiling = max(now.max, running)
+    yield from _baseline(plans, pool, target, ceiling)
     why = f"{running} run at the projected peak, with the reserve"
-    yield Setting("ceiling", ("replicas", "max"), str(now.max), max(now.max, running), _kept(why, running, now.max))
+    yield Setting("ceiling", ("replicas", "max"), str(now.max), ceiling, _kept(why, running, now.max))
+
+
+def _baseline(plans: Sequence[Plan], pool: NodePool, target: Fraction, ceiling: int) -> Iterator[Setting]:
+    now, place = plans[0].service.replicas.min, ("replicas", "min")
+    if wrong := contradiction(plans):
+        yield Setting(
+            "baseline", place, str(now), now, f"{wrong}: nothing follows from it, the {now} that are set stay"
+        )
+    elif found := usual(plans, pool, target):
+        running = min(found.running, ceiling)
+        rise = f" and {_short(found.to_come)} that may come while one starts" if found.to_come else ""
+        why = f"{found.source}: {_short(found.load)} replicas of load{rise}, {running} with the reserve"
+        yield Setting("baseline", place, str(now), max(now, running), _kept(why, running, now))
 
 
 def _zones(plans: Sequence[Plan]) -> Iterator[Setting]:
@@ -202,31 +235,6 @@ def _zones(plans: Sequence[Plan]) -> Iterator[Setting]:
 
 def _kept(why: str, derived: int, now: int) -> str:
     return f"{why}; the {now} that are set stay" if now > derived else why
-
-
-def _usual(plans: Sequence[Plan], target: Fraction) -> tuple[Fraction, str] | None:
-    """The load without any event, in replicas, and where it is from; None where nobody says it."""
-    service = plans[0].service
-    if service.usual_load is not None:
-        held = in_flight(service.usual_load.rps, service.usual_load.request_duration_s)
-        return of_load(held, target), "usual_load"
-    average = Fraction(0)
-    for plan in plans:
-        classes = plan.workload.profile.classes
-        ratios = {load.peak_to_average for load in classes.values()}
-        ratio = next(iter(ratios))
-        if len(ratios) != 1 or ratio is None:
-            return None
-        average += plan.most.needs[plan.most.binds] / Fraction(ratio)
-    return average, "the average hour"
-
-
-def _reserve(plan: Plan, load: Fraction, pool: NodePool) -> Reserve:
-    """The plan's own reserve, on another load; what grows with the load grows in proportion."""
-    end = plan.most
-    peak = end.needs[end.binds]
-    growth = end.growth * load / peak if peak else Fraction(0)
-    return reserve(load, growth, end.reliability, plan.service, pool)
 
 
 def _short(number: Fraction) -> str:

@@ -1,7 +1,8 @@
 """What an autoscaler that counts requests in flight is to divide by, so that it runs what the plan has.
 
 It is the operating target, unless something else (tokens, requests per second) fills a replica first: then it is what a
-replica holds in flight when it is full of that.
+replica holds in flight when it is full of that. And where what comes beyond the SLO is rejected (`slo.overload`), it is
+so low that the autoscaler sees more than it before anything is.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from capacity.replicas import decimal_text, whole
+from capacity.replicas import HPA_TOLERANCE, decimal_text, least_in_flight_limit, whole
 from capacity.sizing.offered import Dimension
 from capacity.sizing.plan import Plan
 
@@ -38,7 +39,10 @@ def threshold(plans: Sequence[Plan]) -> Threshold:
     measured = _measured(plans)
     target = Fraction(service.capacity.in_flight_per_replica) if measured is None else measured
     why = f"the operating target, from {service.capacity.evidence}; nothing discounts it again"
-    held, replicas = _held(plans), sum((plan.most.needs[plan.most.binds] for plan in plans), Fraction(0))
+    if rejects(plans) and (bound := most_at_slo(plans)) is not None and least_in_flight_limit(target) > bound:
+        target = _seen_below(bound)
+        why = f"what comes beyond the {bound} in flight that keep the SLO is rejected, and HPAs add above 1.1 x this"
+    held, replicas = in_flight_at_peak(plans), sum((plan.most.peak for plan in plans), Fraction(0))
     # Rounded up, so that what is written does not bind by itself when it is read again.
     value = None if held is None else Fraction(math.ceil(held / replicas * 1000), 1000)
     if held is None or value is None or value >= target:
@@ -51,12 +55,28 @@ def threshold(plans: Sequence[Plan]) -> Threshold:
     return Threshold(value, value if measured is None else target, why)
 
 
+def rejects(plans: Sequence[Plan]) -> bool:
+    """Whether what comes beyond the SLO is to be rejected: engines do not know whose request it is."""
+    return any(plan.workload.slo.overload == "reject" for plan in plans)
+
+
+def most_at_slo(plans: Sequence[Plan]) -> int | None:
+    """Most requests in flight that result files show to keep every limit at once; None where none does."""
+    seen = [one.sustains for plan in plans for one in plan.most.carries.values() if one.sustains is not None]
+    return max(math.floor(min(seen)), 1) if seen else None
+
+
+def _seen_below(bound: int) -> Fraction:
+    """The highest threshold, in thousandths, of which an HPA sees more while `bound` are in flight."""
+    return Fraction(math.ceil(bound / HPA_TOLERANCE * 1000) - 1, 1000)
+
+
 def _measured(plans: Sequence[Plan]) -> Fraction | None:
     """The least that result files say; rounded down, and to a number that a person reads."""
     measured = [
         one.load["in_flight"]
         for plan in plans
-        for one in plan.carries.values()
+        for one in plan.most.carries.values()
         if one.at_slo and "in_flight" in one.load
     ]
     if not measured:
@@ -65,7 +85,7 @@ def _measured(plans: Sequence[Plan]) -> Fraction | None:
     return Fraction(math.floor(target)) if target >= 1 else Fraction(math.floor(target * 1000), 1000)
 
 
-def _held(plans: Sequence[Plan]) -> Fraction | None:
+def in_flight_at_peak(plans: Sequence[Plan]) -> Fraction | None:
     """In flight at the peak, of all classes; None where one does not say it."""
     loads = [offered.load.get("in_flight") for plan in plans for offered in plan.most.offered.values()]
     known = [load for load in loads if load is not None]

@@ -186,13 +186,13 @@ def _around(reading: Reading) -> Iterator[tuple[Fraction, int, str]]:
 
 def _linearity(plan: Plan, pool: NodePool) -> Linearity:
     end = plan.most
-    peak, running = end.needs[end.binds], end.reserve.running
+    peak, running = end.peak, end.reserve.running
     total = {
         name: sum((load.load[name] for load in end.offered.values()), Fraction(0))
         for name in ("rps", "in_flight")
         if all(name in load.load for load in end.offered.values())
     }
-    short = reserve(peak / SHORT, end.growth / SHORT, end.reliability, plan.service, pool)
+    short = reserve(peak / SHORT, end.growth / SHORT, end.reliability, plan.service, pool, peak=peak / SHORT)
     return Linearity(
         replicas=max(running // 2, 1),
         rps=total["rps"] / peak if "rps" in total else None,
@@ -214,5 +214,5 @@ def _losses(plan: Plan, pool: NodePool) -> Iterator[Loss]:
             continue
         gone = lost(running, replace(has, survive=domain))
         remain = running - gone
-        each = end.needs[end.binds] * has.capacity_after_loss_pct / 100 / remain if remain else None
+        each = end.peak * has.capacity_after_loss_pct / 100 / remain if remain else None
         yield Loss(domain, gone, remain, each, domains.index(domain) <= order)

@@ -30,8 +30,14 @@ def echo(table: PriceTable, names: Sequence[str]) -> None:
         for name, term, price in rows
     ]
     draw(["instance type", "term", "$ per hour", "of", "source"], cells, title=f"{table.region}, US dollars")
+    known = {term for _, term, price in rows if price}
+    if not table.prices:
+        click.echo(f"No list of {table.region} is here, and no figure is taken from another region.")
     if any(price is None for _, _, price in rows):
-        click.echo(f"Unknown: ask with --refresh, or write what you pay to the stack's {PRICES_FILE}.")
+        click.echo(f"Unknown: ask with --refresh --write, or write what you pay to the stack's {PRICES_FILE}.")
+    if missing := [term for term in TERMS if term not in known and term != "on_demand"]:
+        what = "--refresh asks for reserved ones, a savings plan's rate belongs in"
+        click.echo(f"Unknown of all of them: {', '.join(missing)}. {what} the stack's {PRICES_FILE}.")
 
 
 def data(table: PriceTable, names: Sequence[str]) -> dict[str, Any]:

@@ -60,15 +60,24 @@ def _percent(share: Fraction | None) -> str:
 
 def _api(one: Comparison | None) -> Section:
     columns = ("own $ a month", "API $ a month", "same at million output tokens a month")
-    cells = (
-        (UNKNOWN, UNKNOWN, UNKNOWN)
-        if one is None
-        else (dollars(one.own_usd), dollars(one.api_usd), _million(one.break_even_output_tokens))
-    )
+    cells = (UNKNOWN, UNKNOWN, UNKNOWN) if one is None else (dollars(one.own_usd), dollars(one.api_usd), _even(one))
     lines = ["own: all planned replicas all month; the API: the average month's tokens, cached prefixes left out"]
     if one is None:
         lines.append("unknown: it takes mean input and output lengths, prefix_cache_hit_pct, and an average load")
+    elif one.break_even_output_tokens is not None:
+        lines.append(_within(one, one.break_even_output_tokens))
     return Section("Against a managed API", columns, (cells,), tuple(lines))
+
+
+def _even(one: Comparison) -> str:
+    return "never, at this many replicas" if one.is_even_carried is False else _million(one.break_even_output_tokens)
+
+
+def _within(one: Comparison, even: Fraction) -> str:
+    if one.is_even_carried is None:
+        return f"whether the replicas carry as much is unknown: {NOT_MEASURED}"
+    most = f"at their number all month the replicas put out {_million(one.carried_output_tokens)} million"
+    return most if one.is_even_carried else f"{most}; the API would cost as much at {_million(even)} million"
 
 
 def _million(tokens: Fraction | None) -> str:
@@ -80,6 +89,7 @@ def shared_section(one: Shared) -> Section:
     rows = tuple(
         (
             each.tenant,
+            str(tenant.priority),
             *(
                 decimal_text(round(value, 1))
                 for value in (
@@ -92,17 +102,36 @@ def shared_section(one: Shared) -> Section:
                 )
             ),
         )
-        for each in one.envelope.allotments
+        for tenant, each in zip(one.tenants, one.envelope.allotments, strict=True)
     )
-    columns = ("request", "peak", "quota", "admitted if all peak", "refused", "guaranteed", "first come first served")
+    columns = (
+        "request",
+        "priority",
+        "peak",
+        "quota",
+        "admitted if all peak",
+        "refused",
+        "guaranteed",
+        "first come first served",
+    )
     carried = f"{one.replicas} replicas x {decimal_text(one.in_flight_per_replica)}"
     promised = f"{decimal_text(one.envelope.quotas)}, {decimal_text(round(one.envelope.over_commit, 2))} times it"
     lines = (
         f"envelope: {carried} = {decimal_text(one.envelope.capacity)} in flight; quotas together {promised}",
-        "a quota is what the request was sized for; interactive goes before asynchronous, that before batch",
+        "a quota is quota_in_flight, or its share of what the others' quotas leave; else what it was sized for",
+        "a higher priority goes first, and equals by their shares; not said, by product.execution",
         "guaranteed and first come first served: with every neighbour at its quota, with and without that order",
     )
     return Section(f"Requests that share {one.service}, in flight", columns, rows, lines)
+
+
+def shared_headlines(one: Shared) -> Iterator[str]:
+    """What is promised beyond what there is."""
+    refused = sum((each.over_quota + each.crowded_out for each in one.envelope.allotments), Fraction(0))
+    if one.envelope.over_commit > 1 or refused:
+        times = decimal_text(round(one.envelope.over_commit, 2))
+        turned_away = f"{decimal_text(round(refused, 1))} in flight are refused" if refused else "nothing is refused"
+        yield f"the quotas of its requests are {times} times what it carries; when all peak, {turned_away}"
 
 
 def request_data(name: str, bill: Bill) -> dict[str, Any]:
@@ -127,6 +156,8 @@ def _api_data(one: Comparison | None) -> dict[str, Any] | None:
         "own_usd_per_month": number(one.own_usd),
         "api_usd_per_month": number(one.api_usd),
         "break_even_output_tokens_per_month": number(one.break_even_output_tokens),
+        "carried_output_tokens_per_month": number(one.carried_output_tokens),
+        "break_even_is_carried": one.is_even_carried,
     }
 
 
@@ -140,7 +171,8 @@ def shared_data(one: Shared) -> dict[str, Any]:
         "quotas_in_flight": number(one.envelope.quotas),
         "over_commit": number(one.envelope.over_commit),
         "requests": [
-            {"request": each.tenant} | {name: number(getattr(each, name)) for name in names}
-            for each in one.envelope.allotments
+            {"request": each.tenant, "priority": tenant.priority, "share": number(tenant.share)}
+            | {name: number(getattr(each, name)) for name in names}
+            for tenant, each in zip(one.tenants, one.envelope.allotments, strict=True)
         ],
     }

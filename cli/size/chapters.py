@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cli.size.bill import request_sections, shared_section
+from cli.size.bill import request_sections, shared_headlines, shared_section
 from cli.size.plan_sections import headlines, sections
 from cli.size.purchase import headline, purchase_sections
 from cli.size.report import Report
@@ -34,5 +34,7 @@ def chapters(report: Report) -> Iterator[Chapter]:
         yield Chapter(f"pool {most.pool}", (headline(most, least),), tuple(purchase_sections(most)))
     shared = {one.service: one for one in bill.shared}
     for name, ours in report.settings.items():
-        beside = [shared_section(shared[name])] if name in shared else []
-        yield Chapter(f"service {name}", (), (*beside, settings_section(name, ours)))
+        ours_too = shared.get(name)
+        beside = [shared_section(ours_too)] if ours_too else []
+        told = tuple(shared_headlines(ours_too)) if ours_too else ()
+        yield Chapter(f"service {name}", told, (*beside, settings_section(name, ours)))

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from capacity.recordings.promise import attainment_pct, limits
 from capacity.request import Request
+from capacity.sizing.carries import KINDS, LENGTHS, Carries, LengthName, typed
 from capacity.sizing.offered import DIMENSIONS, Dimension
-from capacity.sizing.plan import KINDS, Carries, typed
 from capacity.sweeps.objective import Limit, Objective
 from capacity.sweeps.operating import OperatingPoint, Reading
 from capacity.sweeps.operating import read as judge
+from capacity.sweeps.sweep import exact
 from evidence import files
 from evidence.comparison import Difference, contradictions, differences
 from evidence.record import ServingRecord, beside, line, load
@@ -135,6 +136,7 @@ def _carries(kind: str, work: WorkloadClass, evidence: _Evidence, request: Reque
             f"{kind}{_unseen(evidence)}: the number that is typed is not supported"
         )
     if not known:
+        word = replace(word, is_refuted=bool(evidence.sweeps))
         return _worth(word, next((one.record for one in ours if one.record), evidence.record))
     # Of several measurements of one configuration the least: what holds on a bad day.
     record, capacity = min(known, key=lambda pair: pair[1].target.in_flight or pair[1].target.rps or Fraction(0))
@@ -144,7 +146,27 @@ def _carries(kind: str, work: WorkloadClass, evidence: _Evidence, request: Reque
     }
     if "in_flight" not in loads:
         loads = word.load | loads
-    return _worth(replace(word, load=loads, evidence=evidence.name, why=capacity.why, at_slo=True), record)
+    read = replace(
+        word,
+        load=loads,
+        evidence=evidence.name,
+        why=capacity.why,
+        at_slo=True,
+        sustains=min((most for _, one in known if (most := one.sustainable.in_flight)), default=None),
+        lengths=_lengths(capacity.target),
+    )
+    return _worth(read, record)
+
+
+def _lengths(target: OperatingPoint) -> dict[LengthName, Fraction]:
+    """Mean tokens of the requests that the target rests on."""
+    found: dict[LengthName, Fraction] = {}
+    for name in LENGTHS:
+        means = [getattr(run.point, f"{name}_mean") for run in target.evidence]
+        known = [exact(mean) for mean in means if mean]
+        if known:
+            found[name] = sum(known, Fraction(0)) / len(known)
+    return found
 
 
 def _unseen(evidence: _Evidence) -> str:

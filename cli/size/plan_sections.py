@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 from capacity.replicas import decimal_text
@@ -25,13 +24,18 @@ UNITS: dict[Dimension, str] = {
 
 def headlines(plan: Plan) -> Iterator[str]:
     """What the plan comes to, and first of all what it is worth."""
+    if plan.is_refuted:
+        evidence = ", ".join(sorted({one.evidence for one in plan.carries.values() if one.is_refuted}))
+        yield f"no plan: the evidence ({evidence}) shows no load at which one replica keeps the SLO"
     if plan.kind != "measured":
         evidence = ", ".join(sorted({one.evidence for one in plan.carries.values() if one.kind == plan.kind}))
         yield f"rests on {plan.kind} evidence ({evidence}), which is no measurement of the target hardware"
     reserve = span(plan.fewest.reserve.running, plan.most.reserve.running)
     gpus = plan.service.gpus_per_replica
     on = f"{plan.workload.service}, {gpus} GPU{'s' if gpus > 1 else ''} each"
-    if plan.is_preliminary:
+    if plan.is_refuted:
+        yield f"if one replica carried what is typed, which nothing supports: {reserve} replicas of {on}"
+    elif plan.is_preliminary:
         gaps = len(plan.assumptions)
         rests = "an assumption" if gaps == 1 else f"{gaps} assumptions"
         yield f"preliminary, {reserve} replicas of {on}; rests on {rests}, listed below"
@@ -151,15 +155,17 @@ def _capacity(plan: Plan) -> Section:
             high = plan.most.offered[kind]
             if name not in low.load or name not in high.load:
                 continue
-            each = plan.carries[kind].load.get(name)
+            each, at_worst = (end.carries[kind].load.get(name) for end in (plan.fewest, plan.most))
             load = span(low.load[name], high.load[name])
             if each is None and name == "rps":
                 continue  # the requests in flight say the same, by Little's law
-            if each is None:
+            if each is None or at_worst is None:
                 rows.append((UNITS[name], kind, load, "not measured", "not compared", ""))
                 continue
-            replicas = span(low.load[name] / each, high.load[name] / each)
-            rows.append((UNITS[name], kind, load, _short(each), replicas, plan.carries[kind].evidence))
+            replicas = span(low.load[name] / each, high.load[name] / at_worst)
+            number = span(round(at_worst, 3), round(each, 3))  # it is not known to more digits
+            typed = f"{number}, typed" if plan.carries[kind].is_refuted else number
+            rows.append((UNITS[name], kind, load, typed, replicas, plan.carries[kind].evidence))
     lines = [
         f"{UNITS[name]}: {span(plan.fewest.needs[name], plan.most.needs[name])} replicas of load{_binds(plan, name)}"
         for name in DIMENSIONS
@@ -168,11 +174,6 @@ def _capacity(plan: Plan) -> Section:
     lines += [f"{kind}: {one.why}" for kind, one in plan.carries.items() if one.why]
     columns = ("dimension", "class", "load", "one replica carries", "replicas of load", "evidence")
     return Section("Capacity of one replica, at the SLO", columns, tuple(rows), tuple(lines))
-
-
-def _short(number: Fraction) -> str:
-    """What was measured is not known to more digits than these."""
-    return decimal_text(round(number, 3))
 
 
 def _binds(plan: Plan, name: Dimension) -> str:

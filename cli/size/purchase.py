@@ -13,7 +13,7 @@ from capacity.purchase.pool import Bought, Purchase, Way
 from capacity.replicas import decimal_text
 from cli.output import number
 from cli.size.section import Section, span
-from stacks.prices import PRICES_FILE
+from stacks.prices import PRICES_FILE, TERMS
 from stacks.prices_text import plain
 from stacks.quotas import CONSOLE
 
@@ -57,7 +57,7 @@ def purchase_sections(purchase: Purchase) -> Iterator[Section]:
     )
     columns = ("", "nodes", "by zone", "GPUs", "left over", "vCPUs")
     yield Section(f"Nodes of pool {purchase.pool}", columns, rows, tuple(_node_lines(purchase, bought)))
-    yield _money(purchase.pool, bought)
+    yield _money(purchase, bought)
     yield _who_pays(purchase.pool, bought)
 
 
@@ -106,18 +106,12 @@ def _subnet_line(bought: Bought) -> str:
     return f"subnets: {large} for the nodes of each zone ({of_all}, an interface kept warm on each, 5 are AWS's)"
 
 
-def _money(pool: str, bought: Bought) -> Section:
+def _money(purchase: Purchase, bought: Bought) -> Section:
     rows = tuple(_way_row(way) for way in bought.ways)
     lines = [f"a month is {HOURS_PER_MONTH} h; from: nothing beyond the baselines runs, to: the peak's nodes always do"]
     prices = [way.price for way in bought.ways if way.price]
     lines += [f"{plain(price.usd_per_h)} is of {price.date}: {price.address}" for price in prices]
-    if bought.ways[0].price is None:
-        kind = bought.peak.kind.instance_type
-        lines.append(
-            f"the price of {kind} is unknown: `warmline size prices --refresh` asks, {PRICES_FILE} says what you pay"
-        )
-    if len(bought.ways) == 1:
-        lines.append(f"no commitment's price is known: write a savings plan's or reservation's rate to {PRICES_FILE}")
+    lines += _unknown_prices(purchase.region, bought)
     columns = (
         "baselines paid",
         "$ per node-hour",
@@ -126,7 +120,28 @@ def _money(pool: str, bought: Bought) -> Section:
         "$ an hour at the peak",
         "pays from h a month",
     )
-    return Section(f"Money of pool {pool}", columns, rows, tuple(lines))
+    where = f", {purchase.region}" if purchase.region else ""
+    return Section(f"Money of pool {purchase.pool}{where}", columns, rows, tuple(lines))
+
+
+def _unknown_prices(region: str | None, bought: Bought) -> Iterator[str]:
+    """What is not known, and how it is got; no figure is taken from another region."""
+    kind = bought.peak.kind.instance_type
+    if region is None:
+        yield f"every price is unknown: {PRICES_FILE} says no region; write `region: us-east-1`, or which it is, there"
+        return
+    ask = f"`warmline size prices --region {region} --refresh --write`"
+    if bought.ways[0].price is None:
+        yield f"the price of {kind} in {region} is unknown, and none is taken from another region: {ask} asks AWS"
+    if unknown := unknown_terms(bought):
+        how = f"{ask} asks for reserved ones, a savings plan's rate belongs in {PRICES_FILE}"
+        yield f"{', '.join(unknown)}: unknown; {how}"
+
+
+def unknown_terms(bought: Bought) -> tuple[str, ...]:
+    """Commitments whose price is not known."""
+    known = {way.term for way in bought.ways if way.price}
+    return tuple(term for term in TERMS if term != "on_demand" and term not in known)
 
 
 def _way_row(way: Way) -> tuple[str, ...]:
@@ -187,7 +202,9 @@ def purchase_data(purchase: Purchase) -> dict[str, Any]:
             for one in bought.quotas
         ],
         "subnet": need and {"nodes": need.nodes, "addresses": need.addresses, "mask": need.mask},
+        "region": purchase.region,
         "ways": [_way_data(way) for way in bought.ways],
+        "unknown_terms": list(unknown_terms(bought)),
         "by_owner": _by_data(bought.charges_at_peak, "owner"),
         "by_cost_center": _by_data(bought.charges_at_peak, "cost_center"),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import click
@@ -12,6 +12,7 @@ from capacity.models.config_values import ConfigError
 from capacity.purchase.bill import Bill, Terms, bill
 from capacity.request import Request, made_to
 from capacity.sizing.allowed import findings
+from capacity.sizing.lengths import misfits as other_lengths
 from capacity.sizing.plan import Plan, misfits, plan
 from capacity.sizing.settings import Setting
 from capacity.sizing.validation import Validation, validation
@@ -19,6 +20,7 @@ from capacity.sweeps.operating import Reading
 from cli.size.evidence import measured
 from cli.size.settings import NotWritten, derived, diff, patched, with_platform, write
 from stacks.faults import Fault, InputError
+from stacks.fit import Misfit
 from stacks.requests import Requests
 
 NOTHING = "Nothing to change: platform.yaml has all of it."
@@ -58,13 +60,17 @@ def reckoned(requests: Requests, names: tuple[str, ...] = (), terms: Terms | Non
     sized = [
         made_to(platform, name, workload) for name, workload in requests.workloads.items() if not names or name in names
     ]
-    faults = [requests.fault(one.path, one.got, one.expected, one.fix) for request in sized for one in misfits(request)]
+    faults = [fault for request in sized for fault in _faults(requests, misfits(request))]
     memories = [_memory(requests, request, faults) for request in sized]
     evidence = [measured(request, _beside(requests, request), requests.folder) for request in sized]
     faults += [fault for one in evidence for fault in one.faults]
     if faults:
         raise InputError(faults)
     plans = tuple(plan(*each) for each in zip(sized, memories, (one.carries for one in evidence), strict=True))
+    for request, one in zip(sized, plans, strict=True):
+        faults += _faults(requests, other_lengths(request, one.apart, one.carries))
+    if faults:
+        raise InputError(faults)
     found = derived(requests, plans)
     try:
         change = diff(requests, patched(requests, found))
@@ -74,12 +80,22 @@ def reckoned(requests: Requests, names: tuple[str, ...] = (), terms: Terms | Non
     notes = tuple(dict.fromkeys(text for one in evidence for text in one.remarks))
     readings = {reading.sweep.name: reading for one in evidence for reading in one.readings}
     costs = bill(plans, platform, terms or Terms())
-    everything = (*findings(plans), *costs.findings, *told)
+    everything = (*findings(plans, _in_part(requests, plans)), *costs.findings, *told)
     tries = {
         one.name: validation(one, request.pool, its.readings)
         for one, request, its in zip(plans, sized, evidence, strict=True)
     }
     return Report(requests.stack, plans, found, everything, notes, change, tuple(readings.values()), tries, costs)
+
+
+def _faults(requests: Requests, wrong: Iterable[Misfit]) -> list[Fault]:
+    return [requests.fault(one.path, one.got, one.expected, one.fix) for one in wrong]
+
+
+def _in_part(requests: Requests, plans: tuple[Plan, ...]) -> set[str]:
+    """Services of which not all requests are planned."""
+    planned = {one.name for one in plans}
+    return {workload.service for name, workload in requests.workloads.items() if name not in planned}
 
 
 def _beside(requests: Requests, request: Request) -> list[Request]:

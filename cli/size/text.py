@@ -9,7 +9,7 @@ import click
 
 from capacity.sizing.allowed import open_questions, remarks
 from capacity.sizing.plan import End, Plan
-from cli.output import number, table
+from cli.output import number, table, wrapped
 from cli.size.bill import request_data, shared_data
 from cli.size.chapters import chapters
 from cli.size.memory import memory_data
@@ -25,16 +25,16 @@ def echo(report: Report) -> None:
     found = tuple(chapters(report))
     for chapter in found:
         for line in chapter.headlines:
-            click.secho(f"{chapter.title}: {line}", bold=True)
+            click.secho(wrapped(f"{chapter.title}: {line}"), bold=True)
     for chapter in found:
         click.secho(f"\n{chapter.title}", bold=True, underline=True)
         for section in chapter.sections:
             _echo(section)
     click.echo(f"\n{report.diff}" if report.diff else "\nplatform.yaml has them all.")
     for text in report.notes:
-        click.echo(f"Note: {text}")
+        click.echo(wrapped(f"Note: {text}"))
     for text in report.findings:
-        click.echo(f"! {text}")
+        click.echo(wrapped(f"! {text}"))
 
 
 def _echo(section: Section) -> None:
@@ -42,7 +42,7 @@ def _echo(section: Section) -> None:
     if section.rows:
         table(section.columns, section.rows)
     for line in section.lines:
-        click.echo(f"  {line}")
+        click.echo(wrapped(line, "  "))
 
 
 def markdown(report: Report) -> str:
@@ -122,6 +122,8 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
                 "kind": one.kind,
                 "evidence": one.evidence,
                 "why": one.why,
+                "refuted": one.is_refuted,
+                "lengths": {name: number(mean) for name, mean in one.lengths.items()},
                 **{name: number(value) for name, value in one.load.items()},
             }
             for kind, one in plan.carries.items()

@@ -230,7 +230,10 @@ def test_what_a_node_costs_and_where_that_is_from(stacks: Path) -> None:
     (row,) = [line for line in result.stdout.splitlines() if line.startswith("g6e.2xlarge")]
     assert row.split()[1:4] == ["on_demand", "2.24208", "2026-07-20"]
     assert "https://github.com/aws/karpenter-provider-aws/blob/6fc13b5" in row
-    assert "Unknown" not in result.stdout
+    assert "Unknown: " not in result.stdout
+    assert (
+        "Unknown of all of them: reserved_1y, reserved_3y, savings_plan_1y, savings_plan_3y. --refresh" in result.stdout
+    )
 
 
 def test_unknown_is_said_and_what_to_do(stacks: Path) -> None:
@@ -238,7 +241,9 @@ def test_unknown_is_said_and_what_to_do(stacks: Path) -> None:
     assert [line.split() for line in result.stdout.splitlines() if "p5e." in line] == [
         ["p5e.48xlarge", "on_demand", "unknown"]
     ]
-    assert "Unknown: ask with --refresh, or write what you pay to the stack's prices.yaml." in result.stdout
+    assert "Unknown: ask with --refresh --write, or write what you pay to the stack's prices.yaml." in result.stdout
+    told = "No list of eu-west-1 is here, and no figure is taken from another region."
+    assert told in run("--region", "eu-west-1").stdout
     elsewhere = run("--region", "eu-west-1", "-o", "json")
     assert json.loads(elsewhere.stdout) == {
         "region": "eu-west-1",

@@ -87,7 +87,7 @@ class TestNumbers:
         assert planned()["most"]["replicas"] == 2
 
     def test_no_binary_float_before_the_ceil(self, stack: Path) -> None:
-        change_service(stack, capacity={"in_flight_per_replica": 0.7})
+        change_service(stack, capacity={"in_flight_per_replica": 0.7}, usual_load=None)
         write_request(stack, {"in_flight": 2.1}, **NO_RESERVE)
         assert planned()["most"]["replicas"] == 3
 
@@ -100,21 +100,49 @@ class TestNumbers:
         assert failure["replicas"] == 4
         assert "maxSkew 1 and minDomains 3" in failure["why"]
 
-    def test_growth_while_a_replica_starts(self, stack: Path) -> None:
-        """300 s of cold start at 10 % of the peak a minute: half of the load again; a burst of 60 s: a tenth."""
-        load = {"in_flight": 280, "largest_minute_jump_pct": 10}
+    def test_growth_while_a_replica_starts_leads_to_the_peak_and_not_beyond_it(self, stack: Path) -> None:
+        """300 s of cold start at 10 % of the peak a minute: half of the peak, on top of what usually runs."""
+        load = {"in_flight": 280, "largest_minute_jump_pct": 10, "burst_duration_s": 600}
         reserve = {"survive": "none"}
         write_request(stack, load, reliability=reserve)
         plan = planned()
-        assert plan["most"]["replicas"] == 11  # 7 x 1.5 = 10.5
-        assert "burst_duration_s says if a rise ends sooner" in plan["remarks"][0]
-        assert "burst_duration_s" not in plan["open_questions"]["profile.classes.chat"], "it moves the number"
+        assert (plan["most"]["replicas"], plan["preliminary"]) == (7, False)
+        (cold,) = [part for part in plan["most"]["reserve"] if part["set"] == "cold_start"]
+        assert (cold["replicas"], cold["why"][:20]) == (0, "3.5 replicas of load")
+        assert baseline(plan) == 5  # 1.0335 usually, and 3.5
         write_request(stack, load | {"burst_duration_s": 60}, reliability=reserve)
         plan = planned()
-        assert plan["most"]["replicas"] == 8
+        assert baseline(plan) == 2  # and 0.7
         assert "bursts of class chat last 60 s, less than a replica's start (300 s)" in plan["remarks"][0]
         write_request(stack, load | {"burst_duration_s": 5}, reliability=reserve)
-        assert planned()["most"]["replicas"] == 8  # it may come within those five seconds
+        assert baseline(planned()) == 2  # it may come within those five seconds
+
+    def test_no_rise_is_steeper_than_to_the_peak(self, stack: Path) -> None:
+        """28 % of the peak a minute, for 7 minutes, are 196 % of it."""
+        change_service(stack, cold_start={"weights_s": 240, "engine_start_s": 180})
+        load = {"in_flight": 280, "largest_minute_jump_pct": 28, "burst_duration_s": 420}
+        write_request(stack, load, reliability={"survive": "pod", "capacity_after_loss_pct": 100})
+        plan = planned()
+        assert (plan["most"]["base"], plan["most"]["replicas"], baseline(plan)) == (7, 8, 8)
+        found = next(one for one in plan["settings"] if one["name"] == "baseline")
+        assert "1.034 replicas of load and 5.966 that may come while one starts" in found["why"]
+
+    def test_how_long_a_rise_goes_on_is_an_assumption(self, stack: Path) -> None:
+        load = {"in_flight": 280, "largest_minute_jump_pct": 10}
+        write_request(stack, load, reliability={"survive": "none"})
+        plan = planned()
+        assert [(one["field"], one["fewest"], one["most"]) for one in plan["assumptions"]] == [
+            ("profile.classes.chat.burst_duration_s", 60, 300)
+        ]
+        assert "burst_duration_s" not in plan["open_questions"]["profile.classes.chat"], "it moves the number"
+        write_request(stack, load | {"largest_minute_jump_pct": 0}, reliability={"survive": "none"})
+        plan = planned()
+        assert plan["assumptions"] == [], "without a rise its length says nothing"
+        assert "burst_duration_s" in plan["open_questions"]["profile.classes.chat"]
+
+
+def baseline(plan: dict[str, Any]) -> Any:
+    return next(one["value"] for one in plan["settings"] if one["name"] == "baseline")
 
 
 class TestClasses:
@@ -195,9 +223,40 @@ class TestFindings:
         assert planned(code=1)["findings"] == ["bot needs 17 replicas of support-bot, whose replicas.max is 16"]
         assert "! bot needs 17 replicas of support-bot" in run("plan", "-s", "local", code=1).stdout
 
+    def test_a_usual_load_above_the_projected_peak(self, stack: Path) -> None:
+        """60 replicas usually, 5.2 at the peak: one of the two files is wrong, and no baseline follows from either."""
+        edit(stack / "platform.yaml", "usual_load: {rps: 5.3,", "usual_load: {rps: 307.6,")
+        (found,) = planned(code=1)["findings"]
+        assert found == (
+            "services.support-bot.usual_load of platform.yaml is 307.6 rps x 7.8 s = 2399.28 in flight, above the "
+            "projected peak of support-bot in workloads.yaml, 208.26: correct one of the two, or add the request that "
+            "is missing there"
+        )
+        assert baseline(planned(code=1)) == 2
+        before = (stack / "platform.yaml").read_bytes()
+        assert "is not written: it would still be that" in run("plan", "-s", "local", "--write", code=1).stdout
+        assert (stack / "platform.yaml").read_bytes() == before
+
+    def test_what_a_cache_answers_usually_comes_too(self, stack: Path) -> None:
+        edit(stack / "platform.yaml", "usual_load: {rps: 5.3,", "usual_load: {rps: 26.7,")
+        edit(stack / "workloads.yaml", "exact_cache_hit_pct: 0 ", "exact_cache_hit_pct: 12 ")
+        plan = planned()
+        assert (plan["findings"], plan["most"]["replicas"], baseline(plan)) == ([], 6, 6)
+
+    def test_a_part_of_the_requests_is_no_contradiction(self, stack: Path) -> None:
+        path = stack / "workloads.yaml"
+        data = path.read_text()
+        data = data.replace("isolation: dedicated", "isolation: shared")
+        second = data[data.index("  support-bot:") :].replace("  support-bot:", "  second-bot:", 1)
+        path.write_text(data + second.replace("rps: 26.7", "rps: 2"))
+        edit(stack / "platform.yaml", "usual_load: {rps: 5.3,", "usual_load: {rps: 20,")
+        assert planned()["findings"] == []
+        run("plan", "-s", "local", "--workload", "second-bot")
+
     def test_requests_for_one_service_count_together(self, stack: Path) -> None:
         path = stack / "workloads.yaml"
         data = path.read_text()
+        data = data.replace("isolation: dedicated", "isolation: shared")
         path.write_text(data + data[data.index("  support-bot:") :].replace("  support-bot:", "  second-bot:", 1))
         assert planned()["findings"] == []
         edit(
@@ -232,7 +291,7 @@ class TestFindings:
         assert finding in found
 
     def test_a_limit_that_a_typed_number_was_not_measured_for_is_said(self, stack: Path) -> None:
-        write_request(stack, {"rps": 10, "request_duration_s": 4}, slo={"e2e_p95_s": 5}, **NO_RESERVE)
+        write_request(stack, {"rps": 11, "request_duration_s": 4}, slo={"e2e_p95_s": 5}, **NO_RESERVE)
         assert planned()["remarks"] == ["slo.e2e_p95_s (5) is held against nothing: no result files were judged by it"]
 
 

@@ -85,7 +85,10 @@ def test_the_sale(stack: Path) -> None:
     assert "quota: 64 vCPUs of Running On-Demand G and VT instances (L-DB2E81BA)" in result.stdout
     assert row(result.stdout, "on_demand") == ["on_demand", "2.24208", "3,273.44", "11,457.03", "15.69"]
     assert "2.24208 is of 2026-07-20: https://github.com/aws/karpenter-provider-aws/" in result.stdout
-    assert "no commitment's price is known" in result.stdout
+    assert "reserved_1y, reserved_3y, savings_plan_1y, savings_plan_3y: unknown; `warmline size prices --region " in (
+        result.stdout
+    )
+    assert "a savings plan's rate belongs in prices.yaml" in result.stdout
 
 
 def test_the_answer_comes_first(stack: Path) -> None:
@@ -142,10 +145,22 @@ def test_an_unknown_price_is_said_with_what_to_do(stack: Path) -> None:
     result = run()
     assert result.exit_code == 0
     assert row(result.stdout, "on_demand") == ["on_demand", "unknown", "unknown", "unknown", "unknown"]
-    assert "the price of g6e.2xlarge is unknown: `warmline size prices --refresh` asks" in result.stdout
+    assert "every price is unknown: prices.yaml says no region; write `region: us-east-1`" in result.stdout
     (pool,) = data()["pools"]
     assert pool["ways"][0]["usd_per_month_most"] is None
     assert pool["at_peak"]["nodes"] == 7
+
+
+def test_another_region_is_unknown_and_never_guessed(stack: Path) -> None:
+    result = run("--region", "eu-west-1")
+    assert row(result.stdout, "on_demand") == ["on_demand", "unknown", "unknown", "unknown", "unknown"]
+    assert (
+        "the price of g6e.2xlarge in eu-west-1 is unknown, and none is taken from another region: `warmline size "
+        "prices --region eu-west-1 --refresh --write` asks AWS"
+    ) in result.stdout
+    (pool,) = data("--region", "eu-west-1")["pools"]
+    assert (pool["region"], pool["ways"][0]["usd_per_month_most"]) == ("eu-west-1", None)
+    assert pool["unknown_terms"] == ["reserved_1y", "reserved_3y", "savings_plan_1y", "savings_plan_3y"]
 
 
 def test_a_savings_plan_of_the_stacks_own(stack: Path) -> None:
@@ -182,6 +197,22 @@ def test_tokens_as_measured_at_the_peak_and_on_average(stack: Path) -> None:
     )
 
 
+def test_an_api_that_is_cheaper_than_all_the_replicas_can_put_out(stack: Path) -> None:
+    """18 replicas put out 567,648 million tokens in a month; at a tenth of a cent they would have to put out more."""
+    (stack / "workloads.yaml").write_text(SHARED)
+    cheap = ("--workload", "chat", "--api-usd-per-million", "0.01", "0.02")
+    month = data(*cheap)["workloads"][0]["api"]
+    assert month["carried_output_tokens_per_month"] == 18 * 12000 * 730 * 3600
+    assert month["break_even_output_tokens_per_month"] > month["carried_output_tokens_per_month"]
+    assert month["break_even_is_carried"] is False
+    text = run(*cheap).stdout
+    assert "never, at this many replicas" in text
+    assert "at their number all month the replicas put out 567,648 million; the API would cost as much at " in text
+    dear = ("--workload", "chat", "--api-usd-per-million", "0.25", "1.25")
+    assert data(*dear)["workloads"][0]["api"]["break_even_is_carried"] is True
+    assert "never" not in run(*dear).stdout
+
+
 def test_what_is_not_said_is_unknown_beside_an_api(stack: Path) -> None:
     text = run("--api-usd-per-million", "0.25", "1.25").stdout
     assert row(text[text.index("Against") :], "unknown  ") == ["unknown", "unknown", "unknown"]
@@ -207,6 +238,48 @@ def test_requests_that_share_a_service_and_all_come_at_once(stack: Path) -> None
     assert (night["request"], night["quota"], night["at_peak"], night["crowded_out"]) == ("night", 200, 0, 200)
     assert (chat["guaranteed"], night["guaranteed"], chat["unordered"]) == (640, 0, 440)
     assert "envelope: 16 replicas x 40 = 640 in flight; quotas together 920, 1.44 times it" in run().stdout
+
+
+def quotas(stack: Path, chat: str, night: str) -> Any:
+    text = SHARED.replace("reliability: {headroom_pct: 0}", "reliability: {headroom_pct: 0, CHAT}", 1)
+    text = text.replace("reliability: {headroom_pct: 0}", "reliability: {headroom_pct: 0, NIGHT}")
+    (stack / "workloads.yaml").write_text(text.replace("CHAT", chat).replace("NIGHT", night))
+    found = data()
+    (one,) = found["shared"]
+    return one["requests"], found["findings"]
+
+
+def test_a_request_says_its_own_quota_and_priority(stack: Path) -> None:
+    (chat, night), told = quotas(stack, "quota_in_flight: 560, priority: 1", "quota_in_flight: 300, priority: 3")
+    assert (chat["priority"], night["priority"]) == (1, 3)
+    assert (chat["quota"], chat["over_quota"], chat["at_peak"]) == (560, 142, 440)
+    assert (night["quota"], night["at_peak"], night["guaranteed"]) == (300, 200, 300)
+    assert (
+        "chat: reliability.quota_in_flight is 560, below its own projected peak of 702: 142 of it are refused" in told
+    )
+    first = [line for line in run().stdout.splitlines() if line.startswith("service support-bot: ")]
+    said = "the quotas of its requests are 1.34 times what it carries; when all peak, 262 in flight are refused"
+    assert first == [f"service support-bot: {said}"]
+
+
+def test_shares_divide_what_quotas_leave(stack: Path) -> None:
+    (chat, night), _ = quotas(stack, "share: 3", "quota_in_flight: 200, priority: 2")
+    assert (chat["share"], night["share"]) == (3, 1)
+    assert (chat["quota"], night["quota"]) == (440, 200)  # 640 less 200
+    (chat, night), _ = quotas(stack, "share: 3", "share: 1, priority: 2")
+    assert (chat["quota"], night["quota"]) == (480, 160)
+
+
+def test_isolation_that_does_not_hold_beside_the_others(stack: Path) -> None:
+    _, told = quotas(stack, "isolation: dedicated", "isolation: shared")
+    assert "chat: reliability.isolation is dedicated, but night ask for support-bot, too" in told
+    _, told = quotas(stack, "isolation: shared", "isolation: reserved")
+    assert any(
+        text.startswith("night: reliability.isolation is reserved, but with chat at their quotas 200 of its peak")
+        for text in told
+    )
+    _, told = quotas(stack, "isolation: shared", "isolation: reserved, priority: 3")
+    assert not any("isolation" in text for text in told)
 
 
 def test_other_services_of_the_pool_hold_their_baseline(stack: Path) -> None:

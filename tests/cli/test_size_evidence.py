@@ -90,6 +90,42 @@ def test_the_requests_own_slo_judges_it(stack: Path) -> None:
     assert plan["most"]["replicas"] > 4
 
 
+def test_what_is_rejected_is_what_was_not_seen_to_keep_both_limits(stack: Path) -> None:
+    """102 would have their first token in time, of which 93.3 in flight were seen to keep the time per token, too."""
+    write_request(stack, LOAD, slo={"overload": "queue"}, **NO_RESERVE)
+    assert setting("in flight at one replica at most")["value"] == "102"
+    write_request(stack, LOAD, slo={"overload": "reject"}, **NO_RESERVE)
+    one = setting("in flight at one replica at most")
+    assert one["value"] == "93"
+    assert "more were not seen to keep both the time to the first token and per token" in one["why"]
+    assert setting("KEDA's threshold, in flight a replica")["value"] == 52
+
+
+def test_the_autoscaler_sees_more_than_its_threshold_before_anything_is_rejected(stack: Path) -> None:
+    """41.6 in flight keep 100 ms, and an HPA adds above 1.1 x its threshold."""
+    write_request(stack, LOAD, slo={"ttft_p95_ms": 100, "overload": "reject"}, **NO_RESERVE)
+    assert setting("in flight at one replica at most")["value"] == "41"
+    threshold = setting("KEDA's threshold, in flight a replica")
+    assert threshold["value"] == 37.272
+    assert "beyond the 41 in flight that keep the SLO is rejected" in threshold["why"]
+    run("plan", "-s", "local", "--write")
+    assert planned()["diff"] == ""
+
+
+def setting(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(one for one in planned()["settings"] if one["name"] == name)
+    return found
+
+
+def test_the_batch_is_no_larger_than_what_keeps_the_slo(stack: Path) -> None:
+    (stack / "benchmarks" / "sweep" / "serving.yaml").unlink()
+    assert setting("sequences at once")["value"] == 70  # ceil(52.2 / 0.75), and 93 keep it
+    write_request(stack, LOAD, slo={"ttft_p95_ms": 100}, **NO_RESERVE)
+    one = setting("sequences at once")
+    assert one["value"] == 42  # 41 keep it, and the batch is to be above the target
+    assert one["why"].startswith("more than 41 in flight were not seen to keep the SLO")
+
+
 def test_what_only_the_request_asks_judges_it_too(stack: Path) -> None:
     """Of the answers at 31.4 requests/s 99.9 % take at most 0.8 s, at 61.8 between 95 and 99 %, at 92.2 hardly any."""
     asked = {"attainment_pct": 95}
@@ -132,6 +168,66 @@ def test_no_load_that_keeps_the_slo_leaves_the_typed_number_unsupported(stack: P
         "its record still says the batch"
     )
     assert plan["one_replica"]["chat"]["in_flight"] == 40
+    assert plan["one_replica"]["chat"]["refuted"] is True
+    first, _, typed = run("plan", "-s", "local", code=1).stdout.splitlines()[:3]
+    assert first == "bot: no plan: the evidence (benchmarks/sweep) shows no load at which one replica keeps the SLO"
+    assert typed.startswith("bot: if one replica carried what is typed, which nothing supports: 5 replicas")
+    assert run("plan", "-s", "local", "-o", "markdown", code=1).stdout.count("no plan: the evidence") == 1
+    assert "is not written" in run("plan", "-s", "local", "--write", code=1).stdout
+
+
+def test_requests_longer_than_those_measured_make_the_plan_a_range(stack: Path) -> None:
+    """204 and 62 tokens were measured: of 300 and 60 a replica carries 52.2 in flight, or as much less as they are."""
+    held = {"in_flight": 200, "input_tokens": {"mean": 300}, "output_tokens": {"mean": 60}}
+    held["prefix_cache_hit_pct"] = 0
+    write_request(stack, held, **NO_RESERVE)
+    plan = planned()
+    assert plan["preliminary"]
+    (gap,) = plan["assumptions"]
+    assert gap["field"] == "profile.classes.chat.per_replica.in_flight"
+    assert (round(gap["fewest"], 2), round(gap["most"], 2)) == (52.23, 35.53)
+    assert gap["why"] == "benchmarks/sweep was measured at other lengths: input 300 tokens instead of 204.1"
+    assert (plan["fewest"]["replicas"], plan["most"]["replicas"]) == (4, 6)
+    assert "not written: the plan is preliminary" in run("plan", "-s", "local", "--write", code=1).stdout
+    write_request(stack, held | {"input_tokens": {"mean": 210}}, **NO_RESERVE)
+    assert planned()["preliminary"] is False
+
+
+@pytest.mark.parametrize(
+    ("lengths", "got", "has"),
+    [
+        ({"input_tokens": {"mean": 3000}}, "input_tokens: got a mean of 3000", "half of 204.1, as benchmarks/sweep"),
+        ({"output_tokens": {"mean": 20}}, "output_tokens: got a mean of 20", "half of 62.36, as benchmarks/sweep"),
+        ({"output_tokens": {"p95": 900}}, "output_tokens: got a mean of 252 to 450", "half of 62.36, as"),
+    ],
+)
+def test_evidence_of_grossly_other_lengths_is_refused(stack: Path, lengths: Any, got: str, has: str) -> None:
+    write_request(stack, LOAD | lengths, **NO_RESERVE)
+    result = run("plan", "-s", "local", code=2)
+    assert got in result.stderr
+    assert has in result.stderr
+    assert result.stdout == ""
+
+
+def test_classes_of_one_mix_are_compared_as_the_mix(stack: Path) -> None:
+    """100 and 308 tokens, as often: 204 on average."""
+    short, long = ({"input_tokens": {"mean": mean}} for mean in (100, 308))
+    write_classes(stack, {"short": KNOWN | LOAD | short, "long": KNOWN | LOAD | long}, **NO_RESERVE)
+    assert planned()["preliminary"] is False
+    write_classes(stack, {"short": KNOWN | LOAD | short, "long": KNOWN | LOAD | long | {"rps": 400}}, **NO_RESERVE)
+    plan = planned()
+    assert [gap["field"] for gap in plan["assumptions"]] == [
+        f"profile.classes.{kind}.per_replica.in_flight" for kind in ("short", "long")
+    ]
+    assert "input 238.7 tokens instead of 204.1" in plan["assumptions"][0]["why"]
+
+
+def test_lengths_that_nobody_said_are_remarked(stack: Path) -> None:
+    write_request(stack, {"in_flight": 200}, **NO_RESERVE)
+    assert (
+        "benchmarks/sweep was measured at 204.1 input and 62.36 output tokens a request; class chat says no "
+        "input_tokens.mean, output_tokens.mean to compare"
+    ) in planned()["remarks"]
 
 
 @pytest.mark.parametrize(

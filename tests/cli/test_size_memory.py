@@ -30,7 +30,7 @@ def ask(stack: Path, *candidates: dict[str, Any], longest: int | None = None, **
     if longest is not None:
         models["context_tokens"] = longest
     write_request(
-        stack, load if "rps" in load else {"in_flight": 40, **load}, models=models, reliability={"headroom_pct": 0}
+        stack, load if "rps" in load else {"in_flight": 42, **load}, models=models, reliability={"headroom_pct": 0}
     )
 
 
@@ -129,7 +129,7 @@ def test_a_length_that_the_engine_fits_is_no_finding(stack: Path) -> None:
 
 def test_an_alternative_alone_sets_no_setting(stack: Path) -> None:
     """The first candidate's size is not known; the second's is, and is not what is served."""
-    load: dict[str, Any] = {"rps": 5, "request_duration_s": 8, "context_tokens": {"p95": 8000}}
+    load: dict[str, Any] = {"rps": 6, "request_duration_s": 8, "context_tokens": {"p95": 8000}}
     ask(stack, {"name": "unknown"}, named("llama-3-8b"), **load)
     plan = planned()
     assert plan["memory"][0]["impossible"]

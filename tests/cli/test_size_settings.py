@@ -79,6 +79,16 @@ class TestDerived:
         run("plan", "-s", "local", "--write")
         assert load_platform("local", stack.parent).services["support-bot"].engine.args == {}
 
+    def test_what_is_rejected_is_what_nothing_shows_to_keep_the_time_per_token(self, stack: Path) -> None:
+        """40 were typed: 45 are the fewest at which an HPA sees more than that, and 58 would wait in time."""
+        edit(stack / "workloads.yaml", "overload: queue", "overload: reject")
+        found = settings()
+        one = found["in flight at one replica at most"]
+        assert (one["value"], found["gateway's cap, in flight"]["value"]) == ("45", 16 * 45)
+        assert "nothing shows that more than 40 keep the time per token" in one["why"]
+        run("plan", "-s", "local", "--write")
+        assert planned()["diff"] == ""
+
     def test_a_queue_limit_counts_before_the_first_tokens(self, stack: Path) -> None:
         write_request(stack, {"rps": 20, "request_duration_s": 7.8}, slo={"queue_p95_ms": 150}, **NO_RESERVE)
         one = settings()["in flight at one replica at most"]
@@ -114,7 +124,7 @@ class TestDerived:
 
     def test_the_baseline_has_the_same_reserve(self, stack: Path) -> None:
         survive = {"survive": "zone", "zones": 2, "capacity_after_loss_pct": 100}
-        write_request(stack, {"in_flight": 40, "largest_minute_jump_pct": 0}, reliability=survive)
+        write_request(stack, {"in_flight": 80, "largest_minute_jump_pct": 0}, reliability=survive)
         one = settings()["baseline"]
         assert one["value"] == 4  # 1.0335 are 2, and in each of two zones
         assert one["why"] == "usual_load: 1.034 replicas of load, 4 with the reserve"

@@ -43,7 +43,7 @@ def test_a_loss_that_is_not_planned_for(stack: Path) -> None:
 
 
 def test_what_was_assumed_is_looked_up_first(stack: Path) -> None:
-    work = {"rps": 5, "growth_pct": 0, "exact_cache_hit_pct": 0}
+    work = {"rps": 20, "growth_pct": 0, "exact_cache_hit_pct": 0}
     (stack / "workloads.yaml").write_text(
         json.dumps({"workloads": {"bot": {"service": "support-bot", "profile": {"classes": {"chat": work}}}}})
     )

@@ -58,14 +58,27 @@ def test_dollars_per_million_tokens() -> None:
 
 
 def test_a_managed_api_at_its_price() -> None:
-    found = compared(3000, 400 * 10**6, 100 * 10**6, ApiPrice(Decimal(3), Decimal(15)))
+    price = ApiPrice(Decimal(3), Decimal(15))
+    found = compared(3000, 400 * 10**6, 100 * 10**6, price, carried=None)
     assert found.api_usd == 1200 + 1500
     assert found.break_even_output_tokens == Fraction(100 * 10**6 * 3000, 2700)
     even = found.break_even_output_tokens
     assert even
-    assert compared(3000, 4 * even, even, ApiPrice(Decimal(3), Decimal(15))).api_usd == 3000
-    assert compared(None, 1, 1, ApiPrice(1, 1)).break_even_output_tokens is None
-    assert compared(3000, 1, 1, ApiPrice(0, 0)).break_even_output_tokens is None
+    assert compared(3000, 4 * even, even, price, carried=None).api_usd == 3000
+    assert compared(None, 1, 1, ApiPrice(1, 1), carried=1).break_even_output_tokens is None
+    assert compared(3000, 1, 1, ApiPrice(0, 0), carried=1).break_even_output_tokens is None
+
+
+def test_what_the_nodes_cannot_put_out_is_never_even() -> None:
+    price = ApiPrice(Decimal(3), Decimal(15))
+    even = compared(3000, 400 * 10**6, 100 * 10**6, price, carried=None).break_even_output_tokens
+    assert even is not None
+    told = [
+        compared(3000, 400 * 10**6, 100 * 10**6, price, carried=carried).is_even_carried
+        for carried in (even - 1, even, None)
+    ]
+    assert told == [False, True, None]
+    assert compared(None, 1, 1, price, carried=1).is_even_carried is None
 
 
 @given(NODES, NODES, HOURS, USD, USD)

@@ -116,6 +116,23 @@ def test_never_below_need_after_any_single_loss(load: Fraction, policy: Policy) 
         assert left >= grown * policy.capacity_after_loss_pct / 100
 
 
+def test_a_rise_leads_to_the_peak_and_not_beyond_it() -> None:
+    rises = Policy(cold_start_growth=Fraction(14), peak=Fraction(7))
+    assert [sets(Fraction(load), rises).running for load in (7, 5, 1, 0)] == [7, 7, 7, 7]
+    slow = replace(rises, cold_start_growth=Fraction(3))
+    assert [sets(Fraction(load), slow).running for load in (7, 5, 1, 0)] == [7, 7, 4, 3]
+    assert sets(Fraction(7), replace(rises, near_term_growth_pct=Fraction(100))).running == 14, "beyond the projection"
+
+
+@given(st.tuples(LOADS, LOADS), POLICIES)
+def test_a_lower_load_never_runs_more_for_what_may_come(loads: tuple[Fraction, Fraction], policy: Policy) -> None:
+    assume(policy.is_possible)
+    usual, peak = sorted(loads)
+    bounded = replace(policy, peak=peak)
+    assert sets(usual, bounded).running <= sets(peak, bounded).running
+    assert sets(usual, bounded).running >= min(usual + policy.cold_start_growth, peak)
+
+
 @given(LOADS, POLICIES)
 def test_the_parts_are_what_runs_and_one_less_would_not_do(load: Fraction, policy: Policy) -> None:
     assume(policy.is_possible)

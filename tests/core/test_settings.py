@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.replicas import HPA_TOLERANCE
+from capacity.replicas import HPA_TOLERANCE, in_flight
 from capacity.request import Request
 from capacity.sizing.plan import Plan, plan
 from capacity.sizing.settings import Flags, Setting, settings
 from stacks.loader import load_platform
+from stacks.spec import UsualLoad
 from stacks.workloads import Workload
 from tests.core.stack_files import LOCAL
 
@@ -38,6 +40,20 @@ def planned(target: Decimal, rps: Decimal, duration_s: Decimal, limit_ms: Decima
         }
     )
     return plan(Request("bot", workload, SERVICE.model_copy(update={"capacity": capacity}), POOL))
+
+
+@given(TARGETS, st.tuples(RPS, DURATIONS_S), st.tuples(RPS, DURATIONS_S), st.integers(0, 40))
+def test_the_baseline_is_never_above_the_ceiling(
+    target: Decimal, peak: tuple[Decimal, Decimal], usual: tuple[Decimal, Decimal], most: int
+) -> None:
+    one = planned(target, *peak, Decimal(600))
+    load = UsualLoad(rps=usual[0], request_duration_s=usual[1])
+    replicas = SERVICE.replicas.model_copy(update={"min": min(most, 2), "max": max(most, 1)})
+    one = replace(one, service=one.service.model_copy(update={"usual_load": load, "replicas": replicas}))
+    found = by_name(settings([one], POOL, FLAGS))
+    assert found["baseline"] <= found["ceiling"]
+    if in_flight(*usual) > in_flight(*peak):
+        assert found["baseline"] == replicas.min
 
 
 def by_name(found: tuple[Setting, ...]) -> dict[str, int]:

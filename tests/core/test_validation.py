@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capacity.sizing.plan import Carries, Plan, plan
+from capacity.sizing.carries import Carries
+from capacity.sizing.plan import Plan, plan
 from capacity.sizing.validation import Validation, validation
 from capacity.sweeps.goodput import Goodput, Spread
 from capacity.sweeps.objective import objective
