@@ -168,7 +168,7 @@ def _over_gaps(windows: Sequence[Window]) -> tuple[Window, ...]:
 
 
 def _held(window: Window, ended: Sequence[Ended]) -> Window:
-    found = holds(ended, window.all_rises, window.lead_time_s)
+    found = () if window.cancelled else holds(ended, window.all_rises, window.lead_time_s)
     return replace(window, holds=found) if found else window
 
 

@@ -1,7 +1,8 @@
-"""`warmline prescale plan`: the timetable, and why the floor is what it is at one time."""
+"""`warmline prescale plan`: the timetable in every form, and why the floor is what it is at one time."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +14,11 @@ from cli.prescale.at import at_option, moment
 if TYPE_CHECKING:
     from whenever import Instant
 
+    from cli.prescale.plan_answer import Answer
     from prescale.timetable import Timetable
     from stacks.loader import Stack
+
+written = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 
 @click.command(
@@ -22,22 +26,37 @@ if TYPE_CHECKING:
         "warmline prescale plan -s prod",
         "warmline prescale plan -s prod --at 2027-10-29T14:00:00Z -o json",
         "warmline prescale plan -s prod --explain '2027-10-29 19:40'",
+        "warmline prescale plan -s prod --out plan.html --ics plan.ics",
     )
 )
 @stack_option
 @at_option
 @click.option("--explain", metavar="TIME", help="Say instead why the floor of each service is what it is then.")
+@click.option("--out", type=written, metavar="FILE", help="Draw it, too: the bars of all events as .svg or .html.")
+@click.option("--ics", type=written, metavar="FILE", help="Write the events, too, for calendar programs.")
 @output_option("table", "json", "yaml")
 @click.pass_context
-def plan(ctx: click.Context, stack: str, at: str | None, explain: str | None, output: str) -> None:
+def plan(
+    ctx: click.Context,
+    /,
+    *,
+    stack: str,
+    at: str | None,
+    explain: str | None,
+    out: Path | None,
+    ics: Path | None,
+    output: str,
+) -> None:
     """Print the timetable of all events, with its arithmetic. Asks no cluster.
 
     Of an event that repeats it reckons what may be raised in the next four weeks, and the next occurrence in any case.
     Exits 1 where floors that are in force together need more GPUs than their node pool has, and where a row for
     entries of a calendar file matches none of them.
     """
-    if at and explain:
-        raise click.UsageError("--explain has a time of its own: leave --at out.")
+    if explain and (at or out or ics):
+        raise click.UsageError("--explain tells of its own time alone: leave --at, --out and --ics out.")
+    if out is not None and out.suffix not in {".svg", ".html"}:
+        raise click.BadParameter(f"{out} ends neither with .svg nor with .html.", param_hint="--out")
     from prescale.timetable import timetable
     from stacks.loader import load_stack
 
@@ -46,7 +65,20 @@ def plan(ctx: click.Context, stack: str, at: str | None, explain: str | None, ou
     planned = timetable(loaded, now)
     if explain:
         _explain(loaded, planned, now, output)
-    elif _print(loaded, planned, now, output):
+        return
+    from cli.prescale.plan_answer import answer
+
+    told = answer(loaded, planned, now)
+    _print(told, output)
+    if ics is not None:
+        from cli.prescale import calendar_file
+
+        _write(ics, calendar_file.ics(loaded, planned, now), "--ics")
+    if out is not None:
+        from cli.prescale import gantt
+
+        _write(out, gantt.page(told) if out.suffix == ".html" else gantt.svg(told), "--out")
+    if told.is_finding:
         ctx.exit(FINDING)
 
 
@@ -60,34 +92,26 @@ def _explain(loaded: Stack, planned: Timetable, now: Instant, output: str) -> No
         emit(explained.data(loaded, planned, now), output)
 
 
-def _print(loaded: Stack, planned: Timetable, now: Instant, output: str) -> bool:
-    """Whether there is a finding."""
+def _print(told: Answer, output: str) -> None:
     from cli.output import emit, table
-    from cli.prescale import plan_text, shortage_text
-    from cli.prescale.plan_rows import plan_rows
-    from cli.prescale.text import both
-    from prescale.shortage import shortages
+    from cli.prescale.plan_answer import COLUMNS
 
-    short = shortages(loaded, planned, now)
-    is_finding = bool(short or loaded.calendar.findings)
     if output != "table":
-        data = plan_text.plan_data(loaded, planned, now)
-        emit({**data, **shortage_text.data(loaded, short)}, output)
-        return is_finding
-    zone = loaded.calendar.timezone
-    click.echo(f"Stack {loaded.name}, calendar {planned.calendar}, at {both(now, zone)}\n")
-    if planned.windows:
-        columns = ("event", "service", "state", "floor", "raise at", "start", "end")
-        rows, more = plan_rows(planned, now)
-        table(columns, rows)
+        emit(told.data, output)
+        return
+    click.echo(f"{told.heading}\n")
+    rows, more = told.rows
+    if rows:
+        table(COLUMNS, rows)
         click.echo("\n".join([*more, ""]))
     else:
         click.echo("No events.\n")
-    lines = [
-        *plan_text.plan_arithmetic(loaded, planned),
-        *plan_text.gap_lines(planned, now, zone),
-        *shortage_text.lines(short, zone),
-        *plan_text.remarks(loaded.calendar),
-    ]
-    click.echo("\n".join(lines))
-    return is_finding
+    click.echo("\n".join(told.lines))
+
+
+def _write(path: Path, text: str, option: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise click.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint=option) from None
+    click.echo(f"written: {path}", err=True)

@@ -54,12 +54,13 @@ _OF_EVERY_COMMAND = {"exits", "options", "output"}
 CLI_MAY_IMPORT: dict[str, set[str]] = {
     **{name: set() for name in _OF_EVERY_COMMAND},
     "main": _OF_EVERY_COMMAND,
+    "svg": set(),
     "preview": _OF_EVERY_COMMAND,
     "schema": _OF_EVERY_COMMAND,
     "sandbox": _OF_EVERY_COMMAND,
     "bench": _OF_EVERY_COMMAND,
     "prices": _OF_EVERY_COMMAND,
-    "prescale": _OF_EVERY_COMMAND,
+    "prescale": {*_OF_EVERY_COMMAND, "svg"},
     "review": {*_OF_EVERY_COMMAND, "prescale"},
     "size": {*_OF_EVERY_COMMAND, "bench", "prices"},
 }

@@ -49,6 +49,7 @@ def test_events_that_touch_or_overlap_have_no_gap(tmp_path: Path) -> None:
 def test_no_gap_is_held_for_or_after_what_is_cancelled(tmp_path: Path) -> None:
     called_off = of(tmp_path, "22:41", SECOND.replace("name: second", "name: second, cancelled: true"))
     assert floors(called_off, "17:10", "17:11") == [5, 2]
+    assert called_off.windows[1].holds == ()
     first = FIRST.format(end="2027-10-29 22:41").replace("name: first", "name: first, cancelled: true")
     events = calendar(first, SECOND, margin_s=600)
     assert floors(timetable(stack(tmp_path, events=events)), "17:11", "17:15") == [2, 7]

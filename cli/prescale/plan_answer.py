@@ -1,0 +1,61 @@
+"""A plan as it is told, whatever tells it: terminal, page or program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whenever import Instant
+
+from cli.prescale import plan_text, shortage_text
+from cli.prescale.plan_rows import plan_rows
+from cli.prescale.text import both
+from prescale.shortage import Shortage, shortages
+from prescale.timetable import Timetable
+from stacks.loader import Stack
+
+COLUMNS = ("event", "service", "state", "floor", "raise at", "start", "end")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The windows of `stack` at `now`, and where floors do not fit together."""
+
+    stack: Stack
+    table: Timetable
+    now: Instant
+    shortages: tuple[Shortage, ...]
+
+    @property
+    def is_finding(self) -> bool:
+        return bool(self.shortages or self.stack.calendar.findings)
+
+    @property
+    def heading(self) -> str:
+        at = both(self.now, self.stack.calendar.timezone)
+        return f"Stack {self.stack.name}, calendar {self.table.calendar}, at {at}"
+
+    @property
+    def rows(self) -> tuple[list[list[str]], list[str]]:
+        """Rows under `COLUMNS`, then lines on what is not shown."""
+        return plan_rows(self.table, self.now)
+
+    @property
+    def lines(self) -> list[str]:
+        """The arithmetic, gaps, and what needs a person."""
+        zone = self.stack.calendar.timezone
+        return [
+            *plan_text.plan_arithmetic(self.stack, self.table),
+            *plan_text.gap_lines(self.table, self.now, zone),
+            *shortage_text.lines(self.shortages, zone),
+            *plan_text.remarks(self.stack.calendar),
+        ]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        planned = plan_text.plan_data(self.stack, self.table, self.now)
+        return {**planned, **shortage_text.data(self.stack, self.shortages)}
+
+
+def answer(stack: Stack, table: Timetable, now: Instant) -> Answer:
+    return Answer(stack, table, now, shortages(stack, table, now))
