@@ -67,7 +67,8 @@ def test_growth_comes_before_the_cache() -> None:
 
 class TestCompleting:
     def complete(self, said: WorkloadClass, *wants: str) -> Any:
-        return complete(said, "c", ttft_ms=Decimal(600), tpot_ms=Decimal(20), wants=frozenset(wants))
+        limits = {"ttft_ms": Decimal(600), "tpot_ms": Decimal(20)}
+        return complete(said, "c", **limits, cold_start_s=300, wants=frozenset(wants))
 
     @pytest.mark.parametrize("way", WAYS)
     def test_every_way_can_be_reckoned_at_both_ends(self, way: str) -> None:
