@@ -39,6 +39,7 @@ class Collection:
     def _drop_conversions(self) -> None:
         """Leave out what was converted from a result that is there itself."""
         native = {_latencies(point): point.origin for _, row, point in self._points if not row.is_secondhand}
+        native.pop((None, None, None), None)  # of those that all failed, each is its own
         kept = []
         for folder, row, point in self._points:
             first = native.get(_latencies(point)) if row.is_secondhand else None

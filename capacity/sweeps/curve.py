@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from capacity.sweeps.derived import in_flight, is_closed_loop, load_rps
+from capacity.sweeps.derived import in_flight, is_all_failed, is_closed_loop, load_rps
 from capacity.sweeps.objective import Attainment, Objective, attainment
 from capacity.sweeps.sweep import Point, exact
 from capacity.sweeps.worth import Remark, remarks
 
 Axis = Literal["rps", "in_flight"]
-WORTHLESS = ("failures", "incomplete")
+WORTHLESS = ("nothing-answered", "failures", "incomplete")
 """Remarks that may rule a point out for what is missing from its latencies, and not for its load."""
 
 
@@ -36,10 +36,14 @@ class Judged:
 
     @property
     def breaks(self) -> bool:
-        """Whether so many of its requests failed that its latencies are worth nothing, and the objective is broken."""
+        """Whether so many of its requests failed that its latencies are worth nothing, and the objective is broken.
+
+        Where all of them failed any objective is.
+        """
         worthless = {remark.code for remark in self.remarks if remark.rules_out == "point"}
         is_broken = bool(worthless) and worthless <= set(WORTHLESS)
-        return is_broken and self.attainment is not None and self.attainment.verdict == "fails"
+        fails = self.attainment is not None and self.attainment.verdict == "fails"
+        return is_broken and (fails or is_all_failed(self.point))
 
     @property
     def is_in_flight_evidence(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,6 +10,8 @@ from capacity.sweeps.sweep import Latency, Point, exact
 
 KEPT_UP = Fraction(97, 100)
 """A generator that sent less than this share of what it was told did not keep up, and the load is not what it says."""
+CHANCE_SDS = 2
+"""Standard deviations of a count that are left to chance: less, of arrivals at random, one run in 44 has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,22 @@ def sent(point: Point) -> int | None:
     if point.completed is None:
         return None
     return point.completed + (point.failed or 0) + (point.incomplete or 0)
+
+
+def is_all_failed(point: Point) -> bool:
+    """Whether every request failed: then it has no latency at all, and still says that its load was too much."""
+    return point.completed == 0 and bool(point.failed) and not point.incomplete
+
+
+def chance(point: Point) -> float:
+    """How far, as a share of itself, chance alone takes the rate of requests as many as these: 0.2 of a hundred.
+
+    0 where they are not counted, so that nothing is put down to it, and where nothing was left to chance.
+    """
+    requests = sent(point)
+    if not requests or point.is_evenly_spaced:
+        return 0.0
+    return CHANCE_SDS / math.sqrt(requests * (point.burstiness or 1.0))
 
 
 def sent_at_least_rps(point: Point) -> Reckoned | None:

@@ -18,12 +18,13 @@ ICC 1979; R. Jain, "The Art of Computer Systems Performance Analysis", 1991, 3.3
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 from typing import Literal
 
-from capacity.sweeps.curve import Axis, Curve
+from capacity.sweeps.curve import Axis, Curve, Step
 from capacity.sweeps.derived import answer_s, typical_s
 from capacity.sweeps.sweep import Point, exact
 
@@ -35,8 +36,9 @@ class Knee:
     """The load of greatest power, on the curve's axis, between the loads that bracket it.
 
     above: the load measured next below, None if there is none: then the knee may be lower than `load`. below: the load
-    measured next above, or, past the last step, the most a client could send; None if neither: then nothing says how
-    far above `load` the knee is. is_at_or_above: power still rose at the last step. powers: of each step, per second.
+    measured next above, or, past the last step, the least of what a client could send and of where requests failed;
+    None if neither: then nothing says how far above `load` the knee is. is_at_or_above: power still rose at the last
+    step. powers: of each step, per second.
     """
 
     load: Fraction
@@ -55,33 +57,36 @@ class Knee:
 def knee(curve: Curve) -> Knee | None:
     """The knee of `curve`; None where fewer than two loads have a response time.
 
-    Repeats of one load count as their median. Of equal powers the lowest load is the knee.
+    Repeats of one load count as their median. Of equal powers the lowest load is the knee. It lies below every load at
+    which requests failed: there nothing came of the load.
     """
-    if len(curve.steps) < 2:
+    failed_at = curve.broken[0] if curve.broken else None
+    steps = tuple(step for step in curve.steps if failed_at is None or step.load < failed_at)
+    if len(steps) < 2:
         return None
     responses: tuple[Response, ...] = ("ttft", "e2e") if curve.axis == "rps" else ("e2e",)
-    measured = [(response, powers) for response in responses if (powers := _powers(curve, response)) is not None]
+    measured = [(response, powers) for response in responses if (powers := _powers(steps, curve.axis, response))]
     if not measured:
         return None
     response, powers = measured[0]
     best = powers.index(max(powers))
     is_last = best == len(powers) - 1
-    load = curve.steps[best].load
-    below = curve.not_reached if is_last else curve.steps[best + 1].load
+    load = steps[best].load
+    bounds = (curve.not_reached, failed_at) if is_last else (steps[best + 1].load,)
     return Knee(
         load=load,
-        above=curve.steps[best - 1].load if best else None,
-        below=below if below is not None and below > load else None,
+        above=steps[best - 1].load if best else None,
+        below=min((bound for bound in bounds if bound is not None and bound > load), default=None),
         is_at_or_above=is_last,
         response=response,
         powers=powers,
     )
 
 
-def _powers(curve: Curve, response: Response) -> tuple[Fraction, ...] | None:
+def _powers(steps: Sequence[Step], axis: Axis, response: Response) -> tuple[Fraction, ...] | None:
     powers = []
-    for step in curve.steps:
-        runs = [_power(run.point, step.load, curve.axis, response) for run in step.runs]
+    for step in steps:
+        runs = [_power(run.point, step.load, axis, response) for run in step.runs]
         known = [power for power in runs if power is not None]
         if not known:
             return None

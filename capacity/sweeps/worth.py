@@ -12,7 +12,17 @@ from fractions import Fraction
 from typing import Literal
 
 from capacity.shown import shown
-from capacity.sweeps.derived import KEPT_UP, answer_s, in_flight, is_closed_loop, load_rps, sent, sent_at_least_rps
+from capacity.sweeps.derived import (
+    KEPT_UP,
+    answer_s,
+    chance,
+    in_flight,
+    is_all_failed,
+    is_closed_loop,
+    load_rps,
+    sent,
+    sent_at_least_rps,
+)
 from capacity.sweeps.objective import Objective
 from capacity.sweeps.sweep import Point, Sweep, exact
 
@@ -26,6 +36,7 @@ Code = Literal[
     "even",
     "sending-unknown",
     "not-kept-up",
+    "kept-up-unknown",
     "client-queue",
     "failures",
     "failures-unknown",
@@ -82,13 +93,20 @@ def _kept_up(point: Point, _objective: Objective | None) -> Iterator[Remark]:
     if point.achieved_rps is not None:
         if exact(point.achieved_rps) < KEPT_UP * asked:
             text = f"the client sent {shown(point.achieved_rps)} of the {shown(asked)} requests/s asked{full}"
-            yield Remark("not-kept-up", f"{text}: a closed loop", "load")
+            if at_the_limit or 1 - exact(point.achieved_rps) / asked > chance(point):
+                yield Remark("not-kept-up", f"{text}: a closed loop", "load")
+            else:
+                yield Remark("kept-up-unknown", f"{text}: {_by_chance(point)}, too few to tell; it counts as sent")
     elif at_the_limit:
         yield Remark("not-kept-up", f"the client was at its limit{full}: a closed loop", "load")
     elif load_rps(point) != asked:
         text = f"the file does not say how fast the {shown(asked)} requests/s were really sent"
         known = f"; counted as {shown(least.value)}, over the whole run" if least else ""
         yield Remark("sending-unknown", text + known, "nothing" if least else "load")
+
+
+def _by_chance(point: Point) -> str:
+    return f"of {sent(point)} requests chance alone takes up to {shown(100 * chance(point))} %"
 
 
 def _client_queue(point: Point, objective: Objective | None) -> Iterator[Remark]:
@@ -105,6 +123,10 @@ def _client_queue(point: Point, objective: Objective | None) -> Iterator[Remark]
 
 def _failures(point: Point, _objective: Objective | None) -> Iterator[Remark]:
     requests = sent(point)
+    if is_all_failed(point):
+        text = f"failed here: all {point.failed} requests; if not for another reason, a replica carries less"
+        yield Remark("nothing-answered", text, "point")
+        return
     if point.completed == 0:
         yield Remark("nothing-answered", "no request was answered", "point")
     if point.failed is None:
@@ -113,7 +135,8 @@ def _failures(point: Point, _objective: Objective | None) -> Iterator[Remark]:
         text = f"{point.failed} of {requests} requests failed; the latencies are those of the others"
         yield Remark("failures", text, "point" if point.failed > (1 - KEPT_UP) * requests else "nothing")
     if requests and point.incomplete:
-        text = f"{point.incomplete} of {requests} requests were cut off by the end; the slowest are missing"
+        text = f"{point.incomplete} of {requests} requests were cut off, or what came of them is not said"
+        text += "; the slowest are missing"
         yield Remark("incomplete", text, "point" if point.incomplete > TENTH * requests else "nothing")
 
 
@@ -150,7 +173,9 @@ def _little(point: Point, _objective: Objective | None) -> Iterator[Remark]:
     And no more is answered than sent.
     """
     rates = [rate for rate in (point.requested_rps, point.achieved_rps) if rate is not None]
-    if rates and point.throughput_rps is not None and exact(point.throughput_rps) > (1 + TENTH) * exact(max(rates)):
+    by_chance = chance(point) if point.achieved_rps is None else 0
+    most = exact(max(rates, default=0)) * (1 + max(TENTH, exact(by_chance)))
+    if rates and point.throughput_rps is not None and exact(point.throughput_rps) > most:
         text = f"{shown(point.throughput_rps)} requests/s were answered, but {shown(max(rates))} were sent"
         yield Remark("little", text, "point")
     held = point.concurrency

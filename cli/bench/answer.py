@@ -44,8 +44,10 @@ class Told:
 
     @property
     def is_finding(self) -> bool:
-        """Whether nothing can be concluded, or not for what was asked."""
-        nothing = bool(self.reading.refused) or not self.reading.curve.steps
+        """Whether nothing can be concluded, or not for what was asked: an objective that no load is shown to keep."""
+        reading = self.reading
+        nothing = bool(reading.refused) or not reading.curve.steps
+        nothing = nothing or (reading.goodput is not None and reading.goodput.load is None)
         return nothing or bool(self.recorded and (self.recorded.wrong or self.recorded.other))
 
     @property

@@ -89,8 +89,9 @@ def read(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, output: s
     The knee is where the load for each second of response is greatest: up to there waiting grows less than the load.
     Only open-loop points count, or closed ones for requests in flight where there are no others.
 
-    Exits 1 if a file was refused, if nothing can be concluded from a sweep, or if its record, its files or the service
-    disagree on what was served; 2 if there is no result file at all.
+    Exits 1 if a file was refused, if nothing can be concluded from a sweep, if no load of it is shown to keep the
+    objective, or if its record, its files or the service disagree on what was served; 2 if there is no result file at
+    all.
     """
     from cli.bench import data, record, text
     from cli.bench.answer import answered, question

@@ -43,6 +43,7 @@ def _reading(reading: Reading) -> dict[str, Any]:
         "axis": reading.curve.axis,
         "last_evidence": _number(reading.curve.steps[-1].load) if reading.curve.steps else None,
         "not_reached": _number(reading.curve.not_reached),
+        "requests_failed_at": [_number(load) for load in reading.curve.broken],
         "knee": _knee(reading.knee),
         "goodput": _goodput(reading.goodput),
         "repeats": [_spread(spread) for spread in reading.spreads],

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from capacity.shown import shown
-from capacity.sweeps.curve import Judged, Step
-from capacity.sweeps.derived import in_flight
+from capacity.sweeps.curve import Curve, Judged, Step
+from capacity.sweeps.derived import in_flight, is_all_failed
 from capacity.sweeps.goodput import Goodput, Spread
 from capacity.sweeps.knee import Knee
 from capacity.sweeps.objective import Attainment, Objective, Verdict
@@ -89,6 +89,8 @@ def _share(attainment: Attainment) -> str:
 def _verdict(run: Judged, reading: Reading) -> str:
     if is_evidence(run, reading):
         return _VERDICTS[run.attainment.verdict] if run.attainment else "evidence"
+    if is_all_failed(run.point):
+        return "failed here"
     return _VERDICTS["fails"] if run.breaks else f"no {SETTING[reading.curve.axis]} evidence"
 
 
@@ -123,11 +125,13 @@ def conclusions(reading: Reading) -> Iterator[str]:
     unit = UNITS[reading.curve.axis]
     if not reading.curve.steps:
         yield "Nothing is concluded: no point is evidence."
+        if broken := reading.curve.broken:
+            yield f"Requests failed at {shown(broken[0])} {unit}: a replica carries less. Measure lower loads."
         return
     yield _last(reading.curve.steps[-1], reading)
     if reading.curve.axis == "in_flight":
         yield "Closed loops only: they tell what a replica may have in flight, not the rate that it sustains."
-    yield _knee(reading.knee, unit)
+    yield _knee(reading.knee, reading.curve, unit)
     for spread in reading.spreads:
         yield _spread(spread, unit)
     if reading.goodput:
@@ -142,13 +146,15 @@ def _last(step: Step, reading: Reading) -> str:
     return f"Last {setting} point: {shown(step.load)} {unit} ({files})"
 
 
-def _knee(knee: Knee | None, unit: str) -> str:
+def _knee(knee: Knee | None, curve: Curve, unit: str) -> str:
     if knee is None:
-        return "Knee: cannot be told; it takes two loads with a response time"
+        below = f" below the {shown(curve.broken[0])} at which requests failed" if curve.broken else ""
+        return f"Knee: cannot be told; it takes two loads with a response time{below}"
     of = {"ttft": "time to first token", "e2e": "time to the end of an answer"}[knee.response]
     why = f"the greatest load for each second of {of}"
     if knee.is_at_or_above:
-        below = f", below the {shown(knee.below)} that the client could send" if knee.below else ""
+        why_below = "at which requests failed" if knee.below in curve.broken else "that the client could send"
+        below = f", below the {shown(knee.below)} {why_below}" if knee.below else ""
         return f"Knee: at or above {shown(knee.load)} {unit}{below} ({why}, still rising at the last point)"
     if knee.is_at_or_below:
         return f"Knee: at or below {shown(knee.load)} {unit} ({why}, falling from the first point on)"
@@ -168,6 +174,7 @@ def _goodput(goodput: Goodput, unit: str) -> Iterator[str]:
     if goodput.load is None:
         fails = f"; it fails at {shown(goodput.fails_at)} {unit}" if goodput.fails_at is not None else ""
         yield f"Goodput: none; no load is shown to keep the objective{fails}"
+        yield f"  ! no replica's number follows from this sweep: {_no_goodput(goodput)}"
     elif goodput.fails_at is None:
         yield f"Goodput: at least {shown(goodput.load)} {unit}; nothing measured above it is shown to fail"
     else:
@@ -181,6 +188,14 @@ def _goodput(goodput: Goodput, unit: str) -> Iterator[str]:
             f"  ! it cannot be told at {_loads(above)}: measure more requests, and save single ones (vLLM "
             "--save-detailed) or percentiles nearer to the share (p99.9)"
         )
+
+
+def _no_goodput(goodput: Goodput) -> str:
+    """What to do where no load is shown to hold."""
+    if goodput.fails_at is None:
+        return "measure so that it can be told"
+    lower = f"measure loads below {shown(goodput.fails_at)}"
+    return f"{lower}; where none holds, the objective is not for this configuration: change one of them"
 
 
 def _loads(loads: Iterable[Fraction]) -> str:

@@ -63,6 +63,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
     keys = statistics(document)
     duration = fields.positive("duration_s", ("duration",))
     completed = fields.count("completed", ("completed",))
+    failed, incomplete = _others(fields, completed)
     limit = fields.positive("concurrency_limit", ("max_concurrency",))
     rate = requested_rps(fields)
 
@@ -80,7 +81,8 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         burstiness=fields.positive("burstiness", ("burstiness",)) if rate else None,
         duration_s=duration,
         completed=completed,
-        failed=_failed(fields, completed),
+        failed=failed,
+        incomplete=incomplete,
         ttft=latency("ttft"),
         tpot=latency("tpot"),
         itl=latency("itl"),
@@ -97,22 +99,29 @@ def _point(document: dict[str, Any], source: Source) -> Point:
     )
 
 
-def _failed(fields: Fields, completed: int | None) -> int | None:
+def _others(fields: Fields, completed: int | None) -> tuple[int | None, int | None]:
+    """Requests that failed, and those of which nothing is said."""
     failed = fields.count("failed", ("failed",))
-    prompts = fields.document.get("num_prompts")
-    if failed is not None or completed is None or not isinstance(prompts, int) or prompts < completed:
-        return failed
-    # Every prompt is sent once and awaited; before `failed` was written, the rest was what failed.
-    fields.keys["failed"] = "num_prompts - completed"
-    return prompts - completed
+    prompts = fields.count_at(("num_prompts",))
+    rest = 0 if prompts is None or completed is None else prompts - completed - (failed or 0)
+    if failed is None:
+        if prompts is None or completed is None or rest < 0:
+            return None, None
+        # Every prompt is sent once and awaited; before `failed` was written, the rest was what failed.
+        fields.keys["failed"] = "num_prompts - completed"
+        return rest, None
+    if rest <= 0:
+        return failed, None
+    fields.keys["incomplete"] = "num_prompts - completed - failed"
+    return failed, rest
 
 
 def _achieved(fields: Fields, document: dict[str, Any]) -> float | None:
     starts = column(document, "start_times")
     if not starts or max(starts) <= min(starts):
         return None
-    words = "len(start_times) / (last - first of start_times)"
-    return fields.derived("achieved_rps", len(starts) / (max(starts) - min(starts)), words)
+    words = "(len(start_times) - 1) / (last - first of start_times)"  # so many gaps lie between them
+    return fields.derived("achieved_rps", (len(starts) - 1) / (max(starts) - min(starts)), words)
 
 
 def _goodput(fields: Fields, document: dict[str, Any]) -> StatedGoodput | None:

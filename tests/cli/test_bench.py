@@ -143,7 +143,8 @@ def test_a_record_that_its_files_contradict_is_a_finding(tmp_path: Path) -> None
 
 
 def test_evidence_of_another_engine_than_the_services_is_a_finding(tmp_path: Path) -> None:
-    write(tmp_path / "a.json", vllm_serve(model_id="support-8b"))
+    quick = {"p99_tpot_ms": 18.0, "p99.9_tpot_ms": 19.0}
+    write(tmp_path / "a.json", vllm_serve(model_id="support-8b", **quick))
     record(tmp_path, model="support-8b", version="0.11.0")
     result = bench("read", tmp_path, "-s", "local", "--service", "support-bot")
     assert result.exit_code == 1
@@ -182,9 +183,10 @@ def test_strict_makes_remarks_findings() -> None:
 def test_strict_finds_nothing_in_a_sound_file(tmp_path: Path) -> None:
     counts = {"num_prompts": 6000, "completed": 6000, "failed": 0, "duration": 600.0, "request_throughput": 10.0}
     write(tmp_path / "a.json", vllm_serve(**counts))
-    assert bench("read", tmp_path, *LIMITS, "--strict").exit_code == 1  # what was served is not on record
+    limits = ("--ttft-p95-ms", "600", "--tpot-p95-ms", "40")
+    assert bench("read", tmp_path, *limits, "--strict").exit_code == 1  # what was served is not on record
     record(tmp_path)
-    result = bench("read", tmp_path, *LIMITS, "--strict")
+    result = bench("read", tmp_path, *limits, "--strict")
     assert result.exit_code == 0, result.output
 
 
@@ -197,6 +199,57 @@ def test_what_is_refused_is_named_and_the_rest_read(tmp_path: Path) -> None:
     assert "Last open-loop point: 10 requests/s (a.json)" in result.stdout
     read = data(tmp_path, *LIMITS, exit_code=1)
     assert [Path(one["file"]).name for one in read["refused"]] == ["b.json"]
+
+
+def failing(rate: float) -> dict[str, Any]:
+    nothing = {key: 0.0 for key in vllm_serve() if key.endswith(("_ms", "_throughput"))}
+    return vllm_serve(request_rate=rate, completed=0, failed=600, duration=600 / rate, **nothing)
+
+
+def test_a_load_at_which_all_failed_is_in_the_table_and_bounds_what_a_replica_carries(tmp_path: Path) -> None:
+    for rate in (2.0, 4.0):
+        sound = {"completed": 6000, "num_prompts": 6000, "failed": 0, "request_throughput": rate}
+        write(tmp_path / f"{rate}.json", vllm_serve(request_rate=rate, duration=6000 / rate, **sound))
+    write(tmp_path / "8.json", failing(8.0))
+    limits = ("--ttft-p95-ms", "600", "--tpot-p95-ms", "40")
+    result = bench("read", tmp_path, *limits)
+    assert result.exit_code == 0, result.output
+    (row,) = [line for line in result.stdout.splitlines() if line.startswith("8/s")]
+    assert row.split()[1:] == ["-", "-", "-", "-", "-", "-", "0", "%", "failed", "here"]
+    assert "failed here: all 600 requests" in result.stdout
+    assert "Knee: at or above 4 requests/s, below the 8 at which requests failed" in result.stdout
+    assert "Goodput: 4 requests/s; it fails at 8" in result.stdout
+    (sweep,) = data(tmp_path, *limits)["sweeps"]
+    assert (sweep["goodput"]["fails_at"], sweep["requests_failed_at"]) == (8, [8])
+    assert "failed here" in bench("read", tmp_path).stdout
+
+
+def test_where_all_loads_failed_the_least_of_them_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "8.json", failing(8.0))
+    result = bench("read", tmp_path, *LIMITS)
+    assert result.exit_code == 1
+    assert "Requests failed at 8 requests/s: a replica carries less. Measure lower loads." in result.stdout
+    assert bench("plot", tmp_path, *LIMITS).exit_code == 1
+
+
+def test_an_objective_that_no_load_keeps_is_a_finding_that_says_what_to_do() -> None:
+    """There is a knee, and still no number for a replica."""
+    limits = ("--ttft-p95-ms", "600", "--tpot-p95-ms", "1")
+    result = bench("read", SWEEP, *limits)
+    assert result.exit_code == 1
+    assert "Knee: at or above 92.19" in result.stdout
+    assert "Goodput: none; no load is shown to keep the objective; it fails at 1 requests/s" in result.stdout
+    assert "no replica's number follows from this sweep: measure loads below 1;" in result.stdout
+    assert bench("plot", SWEEP, *limits).exit_code == 1
+    assert bench("read", SWEEP).exit_code == 0  # nothing was promised
+
+
+def test_an_objective_of_which_it_cannot_be_told_is_a_finding(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", vllm_serve())
+    result = bench("read", tmp_path, "--ttft-p95-ms", "600", "--tpot-p95-ms", "30")
+    assert result.exit_code == 1
+    assert "no replica's number follows from this sweep: measure so that it can be told" in result.stdout
+    assert "it cannot be told at 10: measure more requests" in result.stdout
 
 
 def test_no_evidence_at_all_is_bad_input(tmp_path: Path) -> None:

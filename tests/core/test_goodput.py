@@ -56,6 +56,24 @@ def test_a_load_at_which_requests_failed_ends_the_search_although_its_latencies_
     assert (got.load, got.fails_at, got.crossing, got.again) == exactly(10, 20, None, (30,))
 
 
+def failed(load: float) -> Point:
+    return replace(at(load, HOLDS), completed=0, failed=2000, throughput_rps=None, ttft=None, e2e=None)
+
+
+def test_a_load_at_which_all_requests_failed_bounds_it_from_above() -> None:
+    points = [at(10.0, HOLDS), at(20.0, HOLDS), failed(30.0)]
+    got = goodput(made_curve(points, PROMISED), PROMISED)
+    assert (got.load, got.fails_at, got.crossing) == exactly(20, 30, None)
+    assert made_curve(points).broken == exactly(30)  # whatever the objective
+
+
+def test_where_all_loads_failed_there_is_only_the_bound() -> None:
+    curve = made_curve([failed(30.0), failed(20.0)], PROMISED)
+    assert not curve.steps
+    assert curve.broken == exactly(20, 30)
+    assert goodput(curve, PROMISED).fails_at == 20
+
+
 def test_one_run_whose_requests_failed_spoils_the_repeats_of_its_load() -> None:
     points = [at(10.0, HOLDS), at(20.0, HOLDS), replace(at(20.0, HOLDS, "again"), completed=1000, failed=1000)]
     got = goodput(made_curve(points, PROMISED), PROMISED)

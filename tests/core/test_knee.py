@@ -168,6 +168,16 @@ def test_at_or_above_below_what_the_client_could_send() -> None:
     assert bend.is_at_or_above
 
 
+@pytest.mark.parametrize(("failed_rps", "bracket"), [(40, (20, 30, 40)), (25, (10, 20, 25)), (15, None)])
+def test_it_is_below_every_load_at_which_requests_failed(failed_rps: int, bracket: tuple[int, int, int] | None) -> None:
+    """Whatever is measured above it: a replica that answers nothing at 25 is not shown to bend at 30."""
+    points = [open_point(load, 0.5) for load in (10.0, 20.0, 30.0)]
+    failed = replace(open_point(failed_rps, 0.5), completed=0, failed=2000, throughput_rps=None, ttft=None, e2e=None)
+    found = knee(made_curve([*points, failed]))
+    assert (found and (found.above, found.load, found.below)) == (bracket and exactly(*bracket))
+    assert found is None or found.is_at_or_above
+
+
 def test_one_load_has_no_knee() -> None:
     assert knee(made_curve([open_point(4.0, 0.5), open_point(4.0, 0.6, name="again")])) is None
 

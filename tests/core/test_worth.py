@@ -6,6 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from capacity.shown import shown
 from capacity.sweeps.derived import load_rps
@@ -37,7 +39,25 @@ SAID: dict[str, tuple[dict[str, object], dict[str, str]]] = {
     "at random": ({"is_evenly_spaced": False, "burstiness": 1.0}, {}),
     "evener than at random": ({"burstiness": 2.0}, {"even": "nothing"}),
     "in bunches": ({"burstiness": 0.5}, {}),
-    "sent 96 %": ({"achieved_rps": 7.7}, {"not-kept-up": "load"}),
+    "sent 96 % of 20,000": ({"achieved_rps": 7.7, "completed": 20_000}, {"not-kept-up": "load"}),
+    "sent 96 % of 2,000, where chance explains 4.5 %": ({"achieved_rps": 7.7}, {"kept-up-unknown": "nothing"}),
+    "sent 95 % of 2,000": ({"achieved_rps": 7.6}, {"not-kept-up": "load"}),
+    "sent 96 % of 2,000 at even distances": (
+        {"achieved_rps": 7.7, "is_evenly_spaced": True},
+        {"not-kept-up": "load", "even": "nothing"},
+    ),
+    "sent 90 % in bunches, whose number is less certain": (
+        {"achieved_rps": 7.2, "burstiness": 0.1},
+        {"kept-up-unknown": "nothing"},
+    ),
+    "sent 96 %, and as many in flight as the client allows": (
+        {"achieved_rps": 7.7, "concurrency_limit": 64.0},
+        {"not-kept-up": "load"},
+    ),
+    "sent 96 % of nobody knows how many": (
+        {"achieved_rps": 7.7, "completed": None},
+        {"not-kept-up": "load", "few-requests": "nothing"},
+    ),
     "sent 97 %": ({"achieved_rps": 7.76}, {}),
     "sending unknown": (
         {"achieved_rps": None, "duration_s": None, "throughput_rps": None},
@@ -63,11 +83,27 @@ SAID: dict[str, tuple[dict[str, object], dict[str, str]]] = {
         {"completed": 0, "ttft": None, "e2e": None, "duration_s": 10.0},
         {"nothing-answered": "point"},
     ),
+    "all failed": (
+        {"completed": 0, "failed": 80, "ttft": None, "e2e": None, "throughput_rps": None},
+        {"nothing-answered": "point"},
+    ),
+    "failed or cut off": (
+        {"completed": 0, "failed": 60, "incomplete": 20, "ttft": None, "e2e": None},
+        {"nothing-answered": "point", "failures": "point", "incomplete": "point"},
+    ),
     "few": ({"completed": 999}, {"few-requests": "nothing"}),
     "enough": ({"completed": 1000}, {}),
     "no number of requests": ({"completed": None}, {"few-requests": "nothing"}),
     "more answered than sent": ({"throughput_rps": 9.0, "e2e": None}, {"little": "point"}),
     "a little more": ({"throughput_rps": 8.7}, {}),
+    "more answered than asked for, as chance has it of 100 at random": (
+        {"throughput_rps": 9.5, "e2e": None, "achieved_rps": None, "completed": 100, "duration_s": 10.5},
+        {"few-requests": "nothing"},
+    ),
+    "more than chance has it": (
+        {"throughput_rps": 9.7, "e2e": None, "achieved_rps": None, "completed": 100, "duration_s": 10.3},
+        {"few-requests": "nothing", "little": "point"},
+    ),
     "short": ({"duration_s": 77.0}, {"short": "nothing"}),
     "not short": ({"duration_s": 78.0}, {}),
     "Little": ({"concurrency": 56.0}, {"little": "nothing"}),
@@ -88,6 +124,24 @@ def test_a_closed_loop_and_its_first_wave() -> None:
     assert "the first 512 requests came together, of 5120" in str(remarks(many, PROMISED))
     behind_a_limit = replace(closed_point(50, 6.4), arrivals="burst")
     assert said(behind_a_limit) == {"closed-loop": "load"}
+
+
+def test_too_few_to_tell_says_what_chance_explains_and_counts_what_was_sent() -> None:
+    (remark,) = remarks(replace(SOUND, achieved_rps=7.7))
+    assert "sent 7.7 of the 8 requests/s asked: of 2000 requests chance alone takes up to 4.472 %" in remark.text
+    assert load_rps(replace(SOUND, achieved_rps=7.7)) == Fraction("7.7")
+
+
+@given(st.integers(1, 10**6), st.floats(0.01, 0.99))
+def test_the_shortfall_that_is_left_to_chance_shrinks_to_the_threshold(requests: int, share: float) -> None:
+    """Of few requests much, of many none: from 4,445 on (1 / sqrt x 2 = 3 %) only the threshold counts."""
+    codes = said(replace(SOUND, achieved_rps=8 * share, completed=requests))
+    behind = {"not-kept-up", "kept-up-unknown"} & codes.keys()
+    assert bool(behind) == (8 * share < 0.97 * 8)
+    if requests >= 4445:
+        assert "kept-up-unknown" not in codes
+    more = said(replace(SOUND, achieved_rps=8 * share, completed=requests * 4))
+    assert "not-kept-up" not in codes or "not-kept-up" in more
 
 
 def test_a_client_that_fell_behind_names_how_many_it_held() -> None:

@@ -62,6 +62,17 @@ def test_a_broken_file_is_named_with_its_reason(tmp_path: Path, case: str) -> No
     assert reason in refusal.reason
 
 
+def test_several_loads_at_which_all_failed_are_several_points(tmp_path: Path) -> None:
+    nothing = {key: 0.0 for key in made.vllm_serve() if key.endswith("_ms")} | {"completed": 0, "failed": 600}
+    for rate in (20.0, 40.0):
+        made.write(tmp_path / f"{rate}.json", made.vllm_serve(request_rate=rate, **nothing))
+    report = made.llmd_report_0_1(failures=600, incomplete=0)
+    del report["metrics"]["latency"]["time_to_first_token"]
+    made.write(tmp_path / "report.json", report)
+    (sweep,) = read([tmp_path]).sweeps
+    assert [(point.requested_rps, point.failed) for point in sweep.points] == [(20.0, 600), (40.0, 600), (None, 600)]
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -74,7 +85,6 @@ def test_a_broken_file_is_named_with_its_reason(tmp_path: Path, case: str) -> No
         ({"completed": True}, "completed is True, not a number"),
         ({"completed": 2.5}, "completed is 2.5, not a whole number"),
         ({"total_input_tokens": 10**400}, "total_input_tokens is infinite"),
-        ({"completed": 0, "failed": 600}, "no request completed (600 failed), so nothing was measured"),
         ({"completed": 0, "failed": 0, "num_prompts": 0}, "no request completed, so nothing was measured"),
         ({"start_times": [0.0, math.nan]}, "start_times holds something else than finite numbers"),
     ],

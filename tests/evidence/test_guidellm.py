@@ -119,11 +119,11 @@ def test_a_report_of_0_3(tmp_path: Path) -> None:
 def test_one_bad_load_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     report = _report()
     report["benchmarks"][1]["metrics"]["request_latency"]["successful"]["mean"] = float("nan")
-    report["benchmarks"][2]["metrics"]["request_totals"]["successful"] = 0
+    report["benchmarks"][2]["metrics"]["request_totals"] |= {"successful": 0, "errored": 0}
     evidence = read([made.write(tmp_path / "mixed.json", report)])
     assert len(evidence.sweeps[0].points) == 1
     assert [item.file.rpartition(": ")[2] for item in evidence.refused] == ["benchmarks[1]", "benchmarks[2]"]
     assert [item.reason for item in evidence.refused] == [
         "metrics.request_latency.successful.mean is NaN",
-        "no request completed (37 failed), so nothing was measured",
+        "no request completed, so nothing was measured",
     ]

@@ -47,6 +47,24 @@ def test_an_old_result(tmp_path: Path) -> None:
     assert point.keys["goodput"] == "request_goodput:"
 
 
+NO_LATENCY = {key: 0.0 for key in made.vllm_serve() if key.endswith("_ms")}
+
+
+def test_a_load_at_which_all_failed_is_a_point_without_latencies(tmp_path: Path) -> None:
+    point = _point(tmp_path, made.vllm_serve(completed=0, failed=600, request_throughput=0.0, **NO_LATENCY))
+    assert (point.requested_rps, point.completed, point.failed, point.incomplete) == (10.0, 0, 600, None)
+    assert (point.ttft, point.tpot, point.itl, point.e2e, point.throughput_rps) == (None,) * 5
+    old = _point(tmp_path / "old", made.vllm_old(completed=0, **NO_LATENCY))
+    assert (old.completed, old.failed) == (0, 600)
+
+
+@pytest.mark.parametrize(("failed", "incomplete"), [(0, 200), (60, 140), (200, None), (300, None)])
+def test_prompts_of_which_nothing_is_said_are_counted(tmp_path: Path, failed: int, incomplete: int | None) -> None:
+    point = _point(tmp_path, made.vllm_serve(completed=400, failed=failed))
+    assert (point.completed, point.failed, point.incomplete) == (400, failed, incomplete)
+    assert point.keys.get("incomplete") == (None if incomplete is None else "num_prompts - completed - failed")
+
+
 @pytest.mark.parametrize("rate", ["inf", math.inf])
 @pytest.mark.parametrize(("limit", "arrivals"), [(None, "burst"), (64, "closed")])
 def test_no_rate_is_a_burst_or_a_closed_loop(tmp_path: Path, rate: Any, limit: int | None, arrivals: str) -> None:
@@ -94,7 +112,7 @@ def test_single_requests_are_seconds_and_only_the_completed(tmp_path: Path) -> N
     assert point.per_request.ttft_s == (0.5, 0.25)
     assert point.per_request.tpot_s == (0.75, 0.0)
     assert point.per_request.e2e_s == (2.0, 0.25)
-    assert point.achieved_rps == 1.5
+    assert point.achieved_rps == 1.0  # three at 0, 1 and 2 s
     del detail["latencies"]
     point = _point(tmp_path / "old", made.vllm_serve(**detail))
     assert point.per_request is not None
