@@ -169,6 +169,7 @@ def _check(point: Point) -> None:
     if point.completed == 0 and point.failed:
         return
     if point.completed == 0:
-        raise Unusable("no request completed, so nothing was measured")
+        uncounted = "; whether any failed it does not say (SGLang: --output-details)" if point.failed is None else ""
+        raise Unusable(f"no request completed, so nothing was measured{uncounted}")
     if not any((point.ttft, point.tpot, point.itl, point.e2e)):
         raise Unusable("no latency in it")

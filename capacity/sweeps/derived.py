@@ -78,7 +78,7 @@ def chance(point: Point) -> float:
     0 where they are not counted, so that nothing is put down to it, and where nothing was left to chance.
     """
     requests = sent(point)
-    if not requests or point.is_evenly_spaced:
+    if not requests or point.is_evenly_spaced or point.is_rate_fitted:
         return 0.0
     return CHANCE_SDS / math.sqrt(requests * (point.burstiness or 1.0))
 

@@ -63,10 +63,11 @@ class Point:
 
     requested_rps: what the generator was told; None for closed loops. achieved_rps: what it sent. throughput_rps: what
     completed. concurrency_limit: the most the client let be in flight; concurrency: what was, on average, as the tool
-    measured it. burstiness: 1 for arrivals at random, below for bunches, above for evener ones. incomplete: cut off by
-    the end of the run. client_queue: waiting inside the client, which the tool's other latencies leave out. gpus: GPUs
-    of the serving side. configuration: what the file itself says of the serving side, by the names of
-    `evidence.record`. keys: field -> the key it was read from (`ttft.p99` -> `p99_ttft_ms`).
+    measured it. burstiness: 1 for arrivals at random, below for bunches, above for evener ones. is_rate_fitted: the
+    generator stretched its arrivals, at random as they are, until their rate was the one asked for. incomplete: cut off
+    by the end of the run, or of which nothing is said. client_queue: waiting inside the client, which the tool's other
+    latencies leave out. gpus: GPUs of the serving side. configuration: what the file itself says of the serving side,
+    by the names of `evidence.record`. keys: field -> the key it was read from (`ttft.p99` -> `p99_ttft_ms`).
     """
 
     origin: Origin
@@ -80,6 +81,7 @@ class Point:
     concurrency: float | None = None
     burstiness: float | None = None
     is_evenly_spaced: bool | None = None
+    is_rate_fitted: bool | None = None
     duration_s: float | None = None
     completed: int | None = None
     failed: int | None = None

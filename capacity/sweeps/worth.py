@@ -110,9 +110,12 @@ def _by_chance(point: Point) -> str:
 
 
 def _client_queue(point: Point, objective: Objective | None) -> Iterator[Remark]:
-    """Waiting in the client that the file's latencies leave out, against what it is to be small beside."""
+    """Waiting in the client that the file's latencies leave out, against what it is to be small beside.
+
+    In a closed loop it is no fault: there all but those held wait.
+    """
     waited, answer = point.client_queue, answer_s(point)
-    if waited is None or waited.mean_s is None:
+    if waited is None or waited.mean_s is None or is_closed_loop(point):
         return
     limits = [limit.limit_s for limit in objective.limits if limit.latency == "ttft"] if objective else []
     beside = min([*limits, *([answer.value] if answer else [])], default=None)

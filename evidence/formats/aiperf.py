@@ -3,19 +3,23 @@
 `request_count` counts successes only. `inter_token_latency` is a request's mean, so what others call TPOT;
 `inter_chunk_latency` is the time between chunks. `effective_*` and `adj_*` are reckoned otherwise and not read.
 
-Source: ai-dynamo/aiperf 0.3.0 and 0.13.0 (`exporters/metrics_json_exporter.py`, `config/phases.py`,
-`orchestrator/orchestrator.py`), triton-inference-server/perf_analyzer, genai-perf 0.0.16 (`json_exporter.py`).
+Where all requests failed, there is a count of errors and no metric of an answer.
+
+Source: ai-dynamo/aiperf 0.3.0 and 0.13.0 (`exporters/metrics_json_exporter.py`, `config/phases.py` @0205ea1,
+`timing/request_rate_strategy.py`, `orchestrator/orchestrator.py`), triton-inference-server/perf_analyzer @263c5f6,
+genai-perf 0.0.16 (`json_exporter.py`; `docs/cli.md`: requests at a rate are evenly spaced unless asked otherwise).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 from capacity.sweeps.sweep import Arrivals, Latency, LatencyName, Point, StatedGoodput
-from evidence.formats.fields import Fields, Key, found, units_per_second
+from evidence.formats.fields import Fields, Key, Unusable, found, units_per_second
 from evidence.formats.source import Byproduct, Format, Source
 
 _METRICS: dict[LatencyName, str] = {
@@ -33,6 +37,7 @@ _ARRIVALS: dict[str, Arrivals] = {
     "fixed_schedule": "replay",
 }
 _CONFIG = "input_config"
+_RAMPS = ("rate_ramp", "rate_series", "concurrency_ramp")
 _SERVING: dict[str, list[Key]] = {
     "model.name": [
         (_CONFIG, "models", "items", 0, "name"),
@@ -45,7 +50,12 @@ _RUN = re.compile(r"profile_runs|(run|trial)_\d+")
 
 
 def _is_profile(document: dict[str, Any]) -> bool:
-    return all(isinstance(found(document, (name, "unit")), str) for name in ("request_latency", "request_throughput"))
+    answered = all(_is_metric(document, name) for name in ("request_latency", "request_throughput"))
+    return answered or (_is_metric(document, "error_request_count") and isinstance(document.get(_CONFIG), dict))
+
+
+def _is_metric(document: dict[str, Any], name: str) -> bool:
+    return isinstance(found(document, (name, "unit")), str)
 
 
 def _is_aggregate(document: dict[str, Any]) -> bool:
@@ -73,24 +83,30 @@ def _point(document: dict[str, Any], source: Source) -> Point:
     is_ancestor = found(document, (_CONFIG, "perf_analyzer")) is not None
     throughput = fields.positive("throughput_rps", ("request_throughput", "avg"))
     completed = fields.count("completed", ("request_count", "avg"))
+    failed = _failed(fields, document)
+    if completed is None and failed and not _is_metric(document, "request_latency"):
+        fields.keys["completed"] = "no request_latency beside error_request_count"
+        completed = 0
     duration = fields.positive("duration_s", ("benchmark_duration", "avg"), per=_per(document, "benchmark_duration"))
     if duration is None and completed and throughput:
         words = "request_count.avg / request_throughput.avg"
         duration = fields.derived("duration_s", completed / throughput, words)
-    arrivals, rate, limit = _stimulus(fields) if is_ancestor else _load(fields)
+    load = _stimulus(fields) if is_ancestor else _load(fields)
     version = document.get("aiperf_version")
     return Point(
         source.origin,
         "genai-perf" if is_ancestor else "aiperf",
-        arrivals=arrivals,
+        arrivals=load.arrivals,
         tool_version=str(version) if version else None,
-        requested_rps=rate,
+        requested_rps=load.rps,
         throughput_rps=throughput,
-        concurrency_limit=limit,
+        concurrency_limit=load.limit,
+        burstiness=load.burstiness,
+        is_evenly_spaced=load.is_even,
         concurrency=fields.positive("concurrency", ("effective_concurrency", "avg")),
         duration_s=duration,
         completed=completed,
-        failed=_failed(fields, document),
+        failed=failed,
         ttft=_latency(fields, "ttft"),
         tpot=_latency(fields, "tpot"),
         itl=_latency(fields, "itl"),
@@ -117,41 +133,62 @@ def _latency(fields: Fields, name: LatencyName) -> Latency | None:
     return fields.latency(name, statistics, per=_per(fields.document, metric)) if statistics else None
 
 
-Load = tuple[Arrivals | None, float | None, float | None]
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What was asked of the generator; the last two only of arrivals at a rate."""
+
+    arrivals: Arrivals | None = None
+    rps: float | None = None
+    limit: float | None = None
+    burstiness: float | None = None
+    is_even: bool | None = None
 
 
-def _load(fields: Fields) -> Load:
-    """Arrivals, rate and limit of AIPerf's profiling phase, or of `loadgen` before there were phases."""
+def _load(fields: Fields) -> _Load:
+    """That of AIPerf's profiling phase, or of `loadgen` before there were phases."""
     phases = found(fields.document, (_CONFIG, "phases"))
     if isinstance(phases, list):
         measured = [index for index, phase in enumerate(phases) if "warmup" not in _names(phase)]
         if not measured:
-            return None, None, None
+            return _Load()
         place: Key = (_CONFIG, "phases", measured[-1])
+        if any(found(fields.document, (*place, name)) for name in _RAMPS):
+            raise Unusable("its load changes in the run (a ramp or series), so it is no single load; measure one rate")
         kind = found(fields.document, (*place, "type"))
         rate = fields.positive("requested_rps", (*place, "rate"))
-        return _ARRIVALS.get(str(kind)), rate, fields.positive("concurrency_limit", (*place, "concurrency"))
+        limit = fields.positive("concurrency_limit", (*place, "concurrency"))
+        return _spaced(fields, _Load(_ARRIVALS.get(str(kind)), rate, limit), kind, (*place, "smoothness"))
     place = (_CONFIG, "loadgen")
     rate = fields.positive("requested_rps", (*place, "request_rate"))
     limit = fields.positive("concurrency_limit", (*place, "concurrency"))
     if found(fields.document, (_CONFIG, "input", "fixed_schedule")):
-        return "replay", rate, limit
-    return _open_or_closed(rate, limit), rate, limit
+        return _Load("replay", rate, limit)
+    # 0.3 called it a mode, later versions a pattern.
+    kind = found(fields.document, (*place, "arrival_pattern")) or found(fields.document, (*place, "request_rate_mode"))
+    return _spaced(fields, _Load(_open_or_closed(rate, limit), rate, limit), kind, (*place, "arrival_smoothness"))
+
+
+def _spaced(fields: Fields, load: _Load, kind: Any, smoothness: Key) -> _Load:
+    """`load` with how evenly its requests came, by their distribution; a gamma's shape is vLLM's burstiness."""
+    if load.arrivals != "open":
+        return load
+    burstiness = fields.positive("burstiness", smoothness) if kind == "gamma" else None
+    return replace(load, burstiness=burstiness, is_even={"constant": True, "poisson": False}.get(str(kind)))
 
 
 def _names(phase: Any) -> list[Any]:
     return [phase.get("name"), phase.get("kind")] if isinstance(phase, dict) else []
 
 
-def _stimulus(fields: Fields) -> Load:
+def _stimulus(fields: Fields) -> _Load:
     """GenAI-Perf's: `{"concurrency": 8}`, `{"request_rate": 4.0}` or a fixed schedule."""
     place: Key = (_CONFIG, "perf_analyzer", "stimulus")
     rate = fields.positive("requested_rps", (*place, "request_rate"))
     limit = fields.positive("concurrency_limit", (*place, "concurrency"))
     stimulus = found(fields.document, place)
     if isinstance(stimulus, dict) and "fixed_schedule" in stimulus:
-        return "replay", rate, limit
-    return _open_or_closed(rate, limit), rate, limit
+        return _Load("replay", rate, limit)
+    return _Load(_open_or_closed(rate, limit), rate, limit, is_even=True if rate is not None else None)
 
 
 def _open_or_closed(rate: float | None, limit: float | None) -> Arrivals | None:

@@ -1,7 +1,10 @@
 """inference-perf: one `stage_N_lifecycle_metrics.json` a stage, and the configuration of the run in YAML beside them.
 
-Source: kubernetes-sigs/inference-perf 0.2 (`reportgen/base.py`, `config.py`) and a newer main, which adds
-`benchmark_time_seconds` and `load_summary.concurrency`; a run of it with vLLM 0.11 (demos/kubecon-na-2025).
+A load of type `constant` is no even one: its gaps are drawn at random, and stretched until the stage has its rate.
+
+Source: kubernetes-sigs/inference-perf 0.2.0 and @7de5ef2 (`reportgen/base.py`, `config`, `loadgen/load_timer.py`),
+which adds `benchmark_time_seconds`, `load_summary.concurrency` and `goodput_metrics` and calls `prompt_len`
+`prompt_tokens`; a run of it with vLLM 0.11 (demos/kubecon-na-2025).
 """
 
 from __future__ import annotations
@@ -9,12 +12,14 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from capacity.sweeps.sweep import Arrivals, Point
+from capacity.sweeps.sweep import Arrivals, LatencyName, Point, StatedGoodput
 from evidence.formats.fields import Fields, Key, found
 from evidence.formats.source import Byproduct, Format, Skipped, Source
 
 _LATENCY: Key = ("successes", "latency")
 _THROUGHPUT: Key = ("successes", "throughput")
+
+_LIMITS: dict[str, LatencyName] = {"ttft": "ttft", "tpot": "tpot", "request_latency": "e2e"}
 
 _SERVING: dict[str, list[Key]] = {
     "model.name": [("server", "model_name")],
@@ -67,7 +72,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         source.origin,
         "inference-perf",
         arrivals=arrivals,
-        is_evenly_spaced={"constant": True, "poisson": False}.get(str(load.get("type"))),
+        is_rate_fitted=True if load.get("type") == "constant" else None,
         requested_rps=fields.positive("requested_rps", *rates),
         achieved_rps=fields.positive("achieved_rps", ("load_summary", "achieved_rate")),
         throughput_rps=throughput,
@@ -82,8 +87,11 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         client_queue=fields.latency("client_queue", fields.below("load_summary", "schedule_delay")),
         input_tokens_per_s=fields.positive("input_tokens_per_s", (*_THROUGHPUT, "input_tokens_per_sec")),
         output_tokens_per_s=fields.positive("output_tokens_per_s", (*_THROUGHPUT, "output_tokens_per_sec")),
-        input_tokens_mean=fields.positive("input_tokens_mean", ("successes", "prompt_len", "mean")),
+        input_tokens_mean=fields.positive(
+            "input_tokens_mean", ("successes", "prompt_len", "mean"), ("successes", "prompt_tokens", "mean")
+        ),
         output_tokens_mean=fields.positive("output_tokens_mean", ("successes", "output_len", "mean")),
+        goodput=_goodput(fields, configuration),
         configuration=Fields(configuration).texts(_SERVING),
         keys=fields.keys,
     )
@@ -94,6 +102,18 @@ def _arrivals(load: dict[str, Any], *, is_closed: bool) -> Arrivals:
     if is_closed or kind == "concurrent":
         return "closed"
     return "replay" if kind.startswith("trace") else "open"
+
+
+def _goodput(fields: Fields, configuration: dict[str, Any]) -> StatedGoodput | None:
+    """As the tool counted it, by limits in seconds that the configuration beside it has."""
+    rps = fields.number("goodput", ("successes", "goodput_metrics", "request_goodput"))
+    if rps is None:
+        return None
+    said = found(configuration, ("report", "goodput", "constraints"))
+    if not isinstance(said, dict) or not said.keys() <= _LIMITS.keys():
+        return StatedGoodput(rps, {})  # a limit on something that a point has not: the rest alone would be another
+    limits = {_LIMITS[name]: Fields(said).positive(name, (name,)) for name in said}
+    return StatedGoodput(rps, {name: limit for name, limit in limits.items() if limit is not None})
 
 
 def _client_limit(fields: Fields, load: dict[str, Any]) -> float | None:

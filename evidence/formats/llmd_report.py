@@ -2,7 +2,8 @@
 
 Its converters err here and there (AIPerf's failures are counted by kind), so a native file beside it counts instead.
 
-Source: llm-d/llm-d-benchmark `benchmark_report/schema_v0_1.py`, `schema_v0_2.py` @08e0c22, `br_v0_2_example.yaml`.
+Source: llm-d/llm-d-benchmark `benchmark_report/schema_v0_1.py`, `schema_v0_2.py` @08e0c22, `br_v0_2_example.yaml`;
+`native_to_br0_2.py` @8bc9f1d, which writes nothing but `requests` where all failed, and vLLM's rate as it is, infinite.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ _SERVING_0_1: dict[str, list[Key]] = {
 
 def _is_report(document: dict[str, Any]) -> bool:
     old = _METRICS_0_1 if "version" in document and "scenario" in document else ("no report",)
-    return any(found(document, (*place, "latency")) is not None for place in (_AGGREGATE, old))
+    said = ((*place, part) for place in (_AGGREGATE, old) for part in ("latency", "requests"))
+    return any(found(document, key) is not None for key in said)
 
 
 def _point(document: dict[str, Any], source: Source) -> Point:
@@ -59,9 +61,9 @@ def _point(document: dict[str, Any], source: Source) -> Point:
     tool = str(found(document, (*_LOAD, "tool")) or found(document, ("scenario", "load", "name")) or "unknown tool")
     requests: Key = (*place, "requests")
     completed, failed, incomplete = _counts(fields, requests, tool)
-    rate = fields.positive("requested_rps", (*_LOAD, "rate_qps"))
-    limit = found(document, (*_LOAD, "concurrency"))
-    bounded = None if limit == math.inf else fields.positive("concurrency_limit", (*_LOAD, "concurrency"))
+    rate = _finite(fields, "requested_rps", "rate_qps")
+    bounded = _finite(fields, "concurrency_limit", "concurrency")
+    is_unbounded = any(found(document, (*_LOAD, name)) == math.inf for name in ("rate_qps", "concurrency"))
 
     def latency(name: LatencyName) -> Latency | None:
         return _latency(fields, name, (*place, "latency", _METRICS[name]))
@@ -74,7 +76,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
     return Point(
         source.origin,
         f"{tool} by llm-d-benchmark",
-        arrivals=_arrivals(rate, bounded, limit),
+        arrivals=_arrivals(rate, bounded, is_unbounded=is_unbounded),
         tool_version=_text(found(document, (*_LOAD, "tool_version"))),
         requested_rps=rate,
         throughput_rps=throughput("throughput_rps", "request_rate", "requests_rate", "requests_per_sec"),
@@ -110,12 +112,17 @@ def _counts(fields: Fields, requests: Key, tool: str) -> tuple[int | None, int |
     return completed, failed, incomplete
 
 
-def _arrivals(rate: float | None, bounded: float | None, limit: Any) -> Arrivals | None:
+def _finite(fields: Fields, field: str, name: str) -> float | None:
+    key = (*_LOAD, name)
+    return None if found(fields.document, key) == math.inf else fields.positive(field, key)
+
+
+def _arrivals(rate: float | None, bounded: float | None, *, is_unbounded: bool) -> Arrivals | None:
     if rate is not None:
         return "open"
     if bounded is not None:
         return "closed"
-    return "burst" if limit == math.inf else None
+    return "burst" if is_unbounded else None
 
 
 def _text(value: Any) -> str | None:

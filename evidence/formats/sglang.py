@@ -1,7 +1,8 @@
 """SGLang: `bench_serving`, which appends one JSON line a run.
 
-Source: sgl-project/sglang `benchmark/serving.py` @00f9ec4 and `bench_serving.py` of 2025. An infinite rate is a bare
-`Infinity`. Nothing says how many requests failed, unless single requests are written (`--output-details`).
+Source: sgl-project/sglang `benchmark/serving.py` @00f9ec4, `benchmark/metrics.py` @1291c7f, whose totals have shorter
+names, and `bench_serving.py` of 2025. An infinite rate is a bare `Infinity`. Nothing says how many requests failed,
+unless single requests are written (`--output-details`); where none completed, the latencies are NaN.
 """
 
 from __future__ import annotations
@@ -36,15 +37,18 @@ _ARGUMENTS = {
 _SERVING = {name: [(*server, argument) for server in _SERVERS] for name, argument in _ARGUMENTS.items()}
 
 
+_RETOKENIZED = {"total_output_tokens_retokenized", "total_output_retokenized"}
+
+
 def _is_serving(document: dict[str, Any]) -> bool:
-    return {"request_throughput", "duration", "completed", "total_output_tokens_retokenized"} <= document.keys()
+    return {"request_throughput", "duration", "completed"} <= document.keys() and not _RETOKENIZED.isdisjoint(document)
 
 
 def _point(document: dict[str, Any], source: Source) -> Point:
     fields = Fields(document)
-    keys = statistics(document)
     duration = fields.positive("duration_s", ("duration",))
     completed = fields.count("completed", ("completed",))
+    keys = statistics(document) if completed != 0 else {}
     limit = fields.positive("concurrency_limit", ("max_concurrency",))
     configuration = fields.texts(_SERVING)
     if configuration:
@@ -70,12 +74,18 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         e2e=latency("e2e"),
         input_tokens_per_s=fields.positive("input_tokens_per_s", ("input_throughput",)),
         output_tokens_per_s=fields.positive("output_tokens_per_s", ("output_throughput",)),
-        input_tokens_mean=tokens(fields, "input_tokens_mean", "total_input_tokens", completed, "completed"),
-        output_tokens_mean=tokens(fields, "output_tokens_mean", "total_output_tokens", completed, "completed"),
+        input_tokens_mean=_tokens_mean(fields, "input", completed),
+        output_tokens_mean=_tokens_mean(fields, "output", completed),
         per_request=per_request(document, completed),
         configuration=configuration,
         keys=fields.keys,
     )
+
+
+def _tokens_mean(fields: Fields, side: str, completed: int | None) -> float | None:
+    names = (f"total_{side}_tokens", f"total_{side}")
+    name = next((name for name in names if name in fields.document), names[0])
+    return tokens(fields, f"{side}_tokens_mean", name, completed, "completed")
 
 
 def _failed(fields: Fields, document: dict[str, Any]) -> int | None:

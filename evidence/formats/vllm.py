@@ -1,16 +1,20 @@
 """vLLM: `vllm bench serve --save-result` (or `--append-result`), and the folders of `vllm bench sweep`.
 
+Since it counts `failed` it stretches the gaps between arrivals until all of them take as long as the rate says, and
+writes `latencies` and `queue_times` of single requests into every result, unlike the rest of them.
+
 Source: vllm-project/vllm `benchmarks/serve.py` @009e6d4, `benchmarks/sweep/serve.py` @0031557; result files of 2025,
 which know neither `failed` nor `latencies` and write `request_goodput:` with a colon.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import PurePath
 from typing import Any
 
-from capacity.sweeps.sweep import LatencyName, Point, StatedGoodput
+from capacity.sweeps.sweep import Arrivals, Latency, LatencyName, Point, StatedGoodput
 from evidence.formats.bench_serving import METRICS, arrivals, column, per_request, requested_rps, statistics, tokens
 from evidence.formats.fields import Fields, Key, Unusable
 from evidence.formats.source import Byproduct, Format, Source
@@ -66,6 +70,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
     failed, incomplete = _others(fields, completed)
     limit = fields.positive("concurrency_limit", ("max_concurrency",))
     rate = requested_rps(fields)
+    is_even = rate is not None and document.get("burstiness") == math.inf
 
     def latency(name: LatencyName) -> Any:
         return fields.latency(name, keys.get(name, {}), per=1000)
@@ -73,12 +78,14 @@ def _point(document: dict[str, Any], source: Source) -> Point:
     return Point(
         source.origin,
         "vllm",
-        arrivals=arrivals(fields, limit),
+        arrivals=_arrivals(fields, document, limit, duration),
         requested_rps=rate,
         achieved_rps=_achieved(fields, document),
         throughput_rps=fields.positive("throughput_rps", ("request_throughput",)),
         concurrency_limit=limit,
-        burstiness=fields.positive("burstiness", ("burstiness",)) if rate else None,
+        burstiness=fields.positive("burstiness", ("burstiness",)) if rate and not is_even else None,
+        is_evenly_spaced=is_even or None,
+        is_rate_fitted=True if rate and "failed" in document else None,
         duration_s=duration,
         completed=completed,
         failed=failed,
@@ -87,7 +94,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         tpot=latency("tpot"),
         itl=latency("itl"),
         e2e=latency("e2e"),
-        client_queue=latency("client_queue"),
+        client_queue=latency("client_queue") or _client_queue(fields, document),
         input_tokens_per_s=tokens(fields, "input_tokens_per_s", "total_input_tokens", duration, "duration"),
         output_tokens_per_s=fields.positive("output_tokens_per_s", ("output_throughput",)),
         input_tokens_mean=tokens(fields, "input_tokens_mean", "total_input_tokens", completed, "completed"),
@@ -116,12 +123,31 @@ def _others(fields: Fields, completed: int | None) -> tuple[int | None, int | No
     return failed, rest
 
 
+def _arrivals(
+    fields: Fields, document: dict[str, Any], limit: float | None, duration_s: float | None
+) -> Arrivals | None:
+    """As `request_rate` says; but a trace that is sent at its own times (`timed_trace`) has the rate of a burst."""
+    said, starts = arrivals(fields, limit), column(document, "start_times")
+    if said == "burst" and starts and duration_s and max(starts) - min(starts) > duration_s / 10:
+        fields.keys["arrivals"] = "start_times"
+        return "replay"
+    return said
+
+
 def _achieved(fields: Fields, document: dict[str, Any]) -> float | None:
     starts = column(document, "start_times")
     if not starts or max(starts) <= min(starts):
         return None
     words = "(len(start_times) - 1) / (last - first of start_times)"  # so many gaps lie between them
     return fields.derived("achieved_rps", (len(starts) - 1) / (max(starts) - min(starts)), words)
+
+
+def _client_queue(fields: Fields, document: dict[str, Any]) -> Latency | None:
+    """The mean wait of requests behind a limit, where single ones are all that the file has of it."""
+    waits = column(document, "queue_times")
+    if not waits or document.get("max_concurrency") is None or min(waits) < 0:
+        return None
+    return Latency(fields.derived("client_queue.mean", math.fsum(waits) / len(waits), "mean of queue_times"))
 
 
 def _goodput(fields: Fields, document: dict[str, Any]) -> StatedGoodput | None:

@@ -54,6 +54,10 @@ SAID: dict[str, tuple[dict[str, object], dict[str, str]]] = {
         {"achieved_rps": 7.7, "concurrency_limit": 64.0},
         {"not-kept-up": "load"},
     ),
+    "sent 96 % of 2,000 at random, fitted to the rate": (
+        {"achieved_rps": 7.7, "is_rate_fitted": True},
+        {"not-kept-up": "load"},
+    ),
     "sent 96 % of nobody knows how many": (
         {"achieved_rps": 7.7, "completed": None},
         {"not-kept-up": "load", "few-requests": "nothing"},

@@ -45,6 +45,70 @@ def test_a_new_run_and_the_table_beside_it() -> None:
     assert point.configuration == {"model.name": "mock-8b", "tokenizer.name": "local/tok"}
 
 
+SPACED: dict[str, tuple[dict[str, Any], tuple[str | None, float | None, bool | None]]] = {
+    "at random": ({"type": "poisson", "rate": 5.0}, ("open", None, False)),
+    "at even distances": ({"type": "constant", "rate": 5.0}, ("open", None, True)),
+    "in bunches": ({"type": "gamma", "rate": 5.0, "smoothness": 0.5}, ("open", 0.5, None)),
+    "as the last one ends": ({"type": "concurrency", "concurrency": 8}, ("closed", None, None)),
+    "by users": ({"type": "user_centric", "rate": 5.0, "users": 10}, (None, None, None)),
+}
+
+
+@pytest.mark.parametrize("name", SPACED)
+def test_how_evenly_requests_came(tmp_path: Path, name: str) -> None:
+    phase, expected = SPACED[name]
+    profile = _new()
+    profile["input_config"]["phases"] = [{"name": "profiling", **phase}]
+    point = _point(made.write(tmp_path / "new.json", profile))
+    assert (point.arrivals, point.burstiness, point.is_evenly_spaced) == expected
+
+
+@pytest.mark.parametrize("name", ["arrival_pattern", "request_rate_mode"])
+def test_how_evenly_they_came_before_there_were_phases(tmp_path: Path, name: str) -> None:
+    loads: list[tuple[dict[str, Any], tuple[float | None, bool | None]]] = [
+        ({name: "constant"}, (None, True)),
+        ({name: "poisson"}, (None, False)),
+        ({name: "gamma", "arrival_smoothness": 4.0}, (4.0, None)),
+        ({}, (None, None)),
+    ]
+    for number, (load, expected) in enumerate(loads):
+        profile = made.aiperf_0_3()
+        profile["input_config"]["loadgen"] |= load
+        point = _point(made.write(tmp_path / f"{number}" / "old.json", profile))
+        assert (point.burstiness, point.is_evenly_spaced) == expected
+    closed = made.aiperf_0_3()
+    closed["input_config"]["loadgen"] = {"concurrency": 8, name: "concurrency_burst"}
+    assert _point(made.write(tmp_path / "closed.json", closed)).is_evenly_spaced is None
+
+
+def test_genai_perf_sends_at_even_distances(tmp_path: Path) -> None:
+    profile = made.genai_perf()
+    profile["input_config"]["perf_analyzer"]["stimulus"] = {"request_rate": 4.0}
+    point = _point(made.write(tmp_path / "rate.json", profile))
+    assert (point.arrivals, point.is_evenly_spaced) == ("open", True)
+
+
+@pytest.mark.parametrize("change", [{"rate_ramp": {"duration": 30}}, {"rate_series": {"points": []}}])
+def test_a_load_that_changes_in_the_run_is_none(tmp_path: Path, change: dict[str, Any]) -> None:
+    profile = _new()
+    profile["input_config"]["phases"][-1] |= change
+    evidence = read([made.write(tmp_path / "ramp.json", profile)])
+    assert evidence.sweeps == ()
+    assert "its load changes in the run" in evidence.refused[0].reason
+
+
+def test_a_run_in_which_all_failed_has_errors_and_no_answers(tmp_path: Path) -> None:
+    new, old = _new(), made.aiperf_0_3()
+    for number, profile in enumerate((new, old)):
+        kept = {key: value for key, value in profile.items() if key in {"input_config", "benchmark_duration"}}
+        errors = [{"error_details": {"code": 503}, "count": 120}]
+        kept |= {"error_request_count": {"unit": "requests", "avg": 120.0}, "error_summary": errors}
+        point = _point(made.write(tmp_path / f"{number}.json", kept))
+        assert (point.arrivals, point.completed, point.failed) == ("open", 0, 120)
+        assert (point.ttft, point.e2e, point.throughput_rps) == (None, None, None)
+        assert point.keys["completed"] == "no request_latency beside error_request_count"
+
+
 def test_units_are_read_and_not_assumed(tmp_path: Path) -> None:
     profile = _new()
     profile["request_latency"] = {"unit": "us", "avg": 250_000.0, "p99": 500_000.0}

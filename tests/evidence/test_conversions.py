@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,26 @@ def test_a_report_of_0_1(tmp_path: Path) -> None:
     assert point.configuration["runtime.version"] == "0.11.0"
     # It does not say how the requests came.
     assert point.arrivals is None
+
+
+def test_an_infinite_rate_is_a_burst_or_a_closed_loop(tmp_path: Path) -> None:
+    """A `request_rate` of vLLM, converted as it stands."""
+    for limit, arrivals in ((None, "burst"), (math.inf, "burst"), (64, "closed")):
+        report = made.llmd_report_0_1()
+        report["scenario"]["load"]["standardized"] = {"rate_qps": math.inf, "concurrency": limit}
+        (sweep,) = read([made.write(tmp_path / f"{limit}" / "report.json", report)]).sweeps
+        assert (sweep.points[0].arrivals, sweep.points[0].requested_rps) == (arrivals, None)
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.2"])
+def test_a_report_of_a_run_in_which_all_failed(tmp_path: Path, version: str) -> None:
+    report = made.llmd_report_0_1(failures=600, incomplete=None) | {"version": version}
+    report["metrics"] = {"requests": report["metrics"]["requests"]}
+    if version == "0.2":
+        report["results"] = {"request_performance": {"aggregate": report.pop("metrics")}}
+    (sweep,) = read([made.write(tmp_path / "report.json", report)]).sweeps
+    (point,) = sweep.points
+    assert (point.completed, point.failed, point.ttft) == (0, 600, None)
 
 
 def test_completed_is_unknown_where_failures_are(tmp_path: Path) -> None:
@@ -113,6 +135,35 @@ def test_an_aggregate_of_agents_traces(tmp_path: Path) -> None:
     assert (point.completed, point.failed, point.output_tokens_per_s) == (38, 2, 1234.5)
     assert point.keys["output_tokens_per_s"] == "output_tput_tps"
     assert point.keys["input_tokens_per_s"] == "input_tput_per_gpu x its GPUs"
+
+
+def test_an_aggregate_of_a_pipeline_has_the_gpus_of_all_its_stages(tmp_path: Path) -> None:
+    result = made.inferencex(tp=4, pp=2, pcp_size=2, dcp_size=4)
+    (sweep,) = read([made.write(tmp_path / "agg.json", result)]).sweeps
+    (point,) = sweep.points
+    assert (point.gpus, point.output_tokens_per_s) == (16, 450.0 * 16)
+    assert point.keys["gpus"] == "tp x pp x pcp_size"
+
+
+def test_an_aggregate_of_agents_traces_in_groups(tmp_path: Path) -> None:
+    flat = made.inferencex()
+    result = {key: value for key, value in flat.items() if not re.search("_(ttft|tpot|itl|e2el)$|per_gpu", key)}
+    latency = {
+        name: {"mean": flat[f"mean_{name}"], "p95": flat[f"p95_{name}"], "std": 1.0} for name in ("ttft", "e2el")
+    }
+    result["request_metrics"] = {
+        "latency": latency | {"intvty": {"mean": 100.0}},
+        "throughput": {"output": {"tokens_per_second": 3600.0}, "duration_seconds": 600.0},
+    }
+    result |= {"num_requests_total": 130, "num_requests_successful": 100}
+    result["request_accounting"] = {"records_warmup_dropped": 25, "records_error_dropped": 5}
+    (sweep,) = read([made.write(tmp_path / "agg.json", result)]).sweeps
+    (point,) = sweep.points
+    # What was dropped in the warm-up did not fail.
+    assert (point.completed, point.failed, point.duration_s, point.output_tokens_per_s) == (100, 5, 600.0, 3600.0)
+    assert point.ttft is not None
+    assert point.ttft.percentiles_s == {95.0: flat["p95_ttft"]}
+    assert point.keys["e2e.p95"] == "request_metrics.latency.e2el.p95"
 
 
 def test_a_list_of_aggregates_is_a_sweep(tmp_path: Path) -> None:

@@ -77,6 +77,41 @@ def test_newer_stages_say_duration_and_concurrency(tmp_path: Path) -> None:
     assert {"requested_rps", "achieved_rps"} & point.keys.keys() == set()
 
 
+def test_a_constant_load_is_sent_at_random_in_the_time_it_should_take() -> None:
+    assert {(point.is_evenly_spaced, point.is_rate_fitted) for point in _points(FOLDER)} == {(None, True)}
+
+
+def test_newer_stages_call_prompts_otherwise_and_count_goodput(tmp_path: Path) -> None:
+    stage = json.loads((FOLDER / "stage_3_lifecycle_metrics.json").read_text(encoding="utf-8"))
+    stage["successes"]["prompt_tokens"] = {"total": 5000.0, "cached": 0.0, **stage["successes"].pop("prompt_len")}
+    stage["successes"]["goodput_metrics"] = {"goodput_percentage": 98.0, "request_goodput": 89.5}
+    made.write(tmp_path / "stage_0_lifecycle_metrics.json", stage)
+    config = "load: {type: poisson}\nserver: {type: vllm}\nreport: {goodput: {constraints: {ttft: 0.6, tpot: 0.02}}}\n"
+    (tmp_path / "config.yaml").write_text(config, encoding="utf-8")
+    (point,) = _points(tmp_path)
+    assert point.input_tokens_mean == stage["successes"]["prompt_tokens"]["mean"]
+    assert point.keys["input_tokens_mean"] == "successes.prompt_tokens.mean"
+    assert point.is_rate_fitted is None
+    assert point.goodput is not None
+    assert (point.goodput.rps, point.goodput.limits_s) == (89.5, {"ttft": 0.6, "tpot": 0.02})
+    (tmp_path / "config.yaml").write_text(config.replace("tpot", "ntpot"), encoding="utf-8")
+    (point,) = _points(tmp_path)
+    assert point.goodput is not None
+    assert point.goodput.limits_s == {}
+
+
+def test_a_stage_in_which_all_failed_is_a_point(tmp_path: Path) -> None:
+    stage = json.loads((FOLDER / "stage_3_lifecycle_metrics.json").read_text(encoding="utf-8"))
+    successes, failures = stage["successes"], stage["failures"]
+    failures["count"], successes["count"] = successes["count"], 0
+    successes["latency"] = dict.fromkeys(successes["latency"])
+    successes["throughput"] = dict.fromkeys(successes["throughput"], 0.0)
+    successes |= {"prompt_len": None, "output_len": None}
+    (point,) = _points(made.write(tmp_path / "stage.json", stage))
+    assert (point.requested_rps, point.completed, point.failed) == (92.19, 0, failures["count"])
+    assert (point.ttft, point.e2e, point.throughput_rps, point.output_tokens_mean) == (None,) * 4
+
+
 def test_other_files_of_a_run_are_passed_over(tmp_path: Path) -> None:
     stage = json.loads((FOLDER / "stage_3_lifecycle_metrics.json").read_text(encoding="utf-8"))
     made.write(tmp_path / "stage_0_lifecycle_metrics.json", stage)

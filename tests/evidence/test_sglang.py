@@ -35,6 +35,37 @@ def test_arrivals(tmp_path: Path, changes: dict[str, Any], arrivals: str, limit:
     assert (sweep.points[0].arrivals, sweep.points[0].concurrency_limit) == (arrivals, limit)
 
 
+def test_shorter_names_of_its_totals(tmp_path: Path) -> None:
+    """As `benchmark/metrics.py` writes them."""
+    shorter = {
+        "total_input_tokens": "total_input",
+        "total_output_tokens": "total_output",
+        "total_output_tokens_retokenized": "total_output_retokenized",
+    }
+    run = {shorter.get(key, key): value for key, value in made.sglang().items()}
+    (sweep,) = read([made.write_lines(tmp_path / "runs.jsonl", [run])]).sweeps
+    (point,) = sweep.points
+    assert (point.tool, point.input_tokens_mean, point.output_tokens_mean) == ("sglang", 1000.0, 200.0)
+    assert point.keys["output_tokens_mean"] == "total_output / completed"
+
+
+def test_a_run_in_which_all_failed_has_no_latencies(tmp_path: Path) -> None:
+    """It writes the mean of none: NaN."""
+    none = {key: math.nan for key in made.sglang() if key.endswith("_e2e_latency_ms")}
+    none |= {key: 0.0 for key in made.sglang() if key.endswith(("_ttft_ms", "_tpot_ms", "_itl_ms", "_throughput"))}
+    none |= {"completed": 0, "concurrency": 0.0, "total_output_tokens": 0, "total_input_tokens": 0}
+    detail = {"errors": ["refused"] * 3, "ttfts": [0.0] * 3, "itls": [[]] * 3, "output_lens": [0] * 3}
+    lines = [made.sglang(**none, **detail), made.sglang(**none, request_rate=16.0)]
+    evidence = read([made.write_lines(tmp_path / "runs.jsonl", lines)])
+    (sweep,) = evidence.sweeps
+    (point,) = sweep.points
+    assert (point.completed, point.failed, point.e2e, point.ttft) == (0, 3, None, None)
+    (refusal,) = evidence.refused
+    assert refusal.reason == (
+        "no request completed, so nothing was measured; whether any failed it does not say (SGLang: --output-details)"
+    )
+
+
 def test_its_own_names(tmp_path: Path) -> None:
     (sweep,) = read([made.write_lines(tmp_path / "runs.jsonl", [made.sglang()])]).sweeps
     (point,) = sweep.points

@@ -119,6 +119,40 @@ def test_single_requests_are_seconds_and_only_the_completed(tmp_path: Path) -> N
     assert point.per_request.e2e_s == (2.0, 0.25)
 
 
+def test_an_infinite_burstiness_is_even_spacing(tmp_path: Path) -> None:
+    point = _point(tmp_path, made.vllm_serve(burstiness=math.inf))
+    assert (point.is_evenly_spaced, point.burstiness) == (True, None)
+    point = _point(tmp_path / "gamma", made.vllm_serve(burstiness=2.0))
+    assert (point.is_evenly_spaced, point.burstiness) == (None, 2.0)
+
+
+def test_a_rate_is_fitted_since_failures_are_counted(tmp_path: Path) -> None:
+    assert _point(tmp_path / "new", made.vllm_serve()).is_rate_fitted
+    assert _point(tmp_path / "old", made.vllm_old()).is_rate_fitted is None
+    assert _point(tmp_path / "burst", made.vllm_serve(request_rate="inf")).is_rate_fitted is None
+
+
+def test_waiting_in_the_client_is_known_from_single_requests_alone(tmp_path: Path) -> None:
+    """Every result has them since there are such, whatever else is saved."""
+    behind = {"max_concurrency": 8, "queue_times": [0.0, 0.5, 1.0]}
+    point = _point(tmp_path / "a", made.vllm_serve(**behind))
+    assert point.client_queue is not None
+    assert (point.client_queue.mean_s, point.keys["client_queue.mean"]) == (0.5, "mean of queue_times")
+    said = _point(tmp_path / "b", made.vllm_serve(**behind, mean_client_queue_time_ms=250.0))
+    assert said.client_queue is not None
+    assert said.client_queue.mean_s == 0.25
+    unknowns: list[dict[str, Any]] = [{"max_concurrency": None}, {"queue_times": [0.0, -5.0]}, {"queue_times": []}]
+    for unknown in unknowns:
+        assert _point(tmp_path / "c", made.vllm_serve(**behind | unknown)).client_queue is None
+
+
+def test_a_trace_sent_at_its_own_times_is_no_burst(tmp_path: Path) -> None:
+    trace = {"request_rate": "inf", "start_times": [0.0, 20.0, 59.0], "duration": 60.0}
+    point = _point(tmp_path / "trace", made.vllm_serve(**trace))
+    assert (point.arrivals, point.keys["arrivals"]) == ("replay", "start_times")
+    assert _point(tmp_path / "burst", made.vllm_serve(**trace | {"start_times": [0.0, 0.1, 0.3]})).arrivals == "burst"
+
+
 def test_single_requests_that_do_not_add_up_are_left_out(tmp_path: Path) -> None:
     point = _point(tmp_path, made.vllm_serve(latencies=[1.0, 2.0]))
     assert point.per_request is None
