@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from fractions import Fraction
 from typing import Any
 
 from capacity.sweeps.curve import Judged
@@ -17,6 +16,7 @@ from capacity.sweeps.sweep import Latency, Point
 from cli.bench import record
 from cli.bench.answer import Answer
 from cli.bench.picture import is_evidence
+from cli.output import number
 
 _FIGURES = tuple(each.name for each in fields(Point) if each.name not in {"origin", "per_request", "goodput", "keys"})
 
@@ -41,9 +41,9 @@ def _reading(reading: Reading) -> dict[str, Any]:
         "remarks": list(reading.remarks),
         "points": [_point(run, reading) for run in reading.runs],
         "axis": reading.curve.axis,
-        "last_evidence": _number(reading.curve.steps[-1].load) if reading.curve.steps else None,
-        "not_reached": _number(reading.curve.not_reached),
-        "requests_failed_at": [_number(load) for load in reading.curve.broken],
+        "last_evidence": number(reading.curve.steps[-1].load) if reading.curve.steps else None,
+        "not_reached": number(reading.curve.not_reached),
+        "requests_failed_at": [number(load) for load in reading.curve.broken],
         "knee": _knee(reading.knee),
         "goodput": _goodput(reading.goodput),
         "repeats": [_spread(spread) for spread in reading.spreads],
@@ -51,7 +51,7 @@ def _reading(reading: Reading) -> dict[str, Any]:
         and {
             "sustainable": _operating(capacity.sustainable),
             "target": _operating(capacity.target),
-            "target_of_knee": [_number(bound) for bound in OF_THE_KNEE_RANGE],
+            "target_of_knee": [number(bound) for bound in OF_THE_KNEE_RANGE],
             "why": capacity.why,
         },
     }
@@ -61,15 +61,8 @@ def _objective(objective: Objective | None) -> dict[str, Any] | None:
     """The objective, limits in seconds."""
     if objective is None:
         return None
-    limits = {f"{limit.latency}_p95_s": _number(limit.limit_s) for limit in objective.limits}
-    return {**limits, "attainment_pct": _number(objective.attainment_pct)}
-
-
-def _number(value: Fraction | None) -> int | float | None:
-    """JSON has no fractions: a whole number as one, else the nearest float."""
-    if value is None:
-        return None
-    return value.numerator if value.denominator == 1 else float(value)
+    limits = {f"{limit.latency}_p95_s": number(limit.limit_s) for limit in objective.limits}
+    return {**limits, "attainment_pct": number(objective.attainment_pct)}
 
 
 def _point(run: Judged, reading: Reading) -> dict[str, Any]:
@@ -103,7 +96,7 @@ def _figures(point: Point) -> Iterable[tuple[str, dict[str, Any]]]:
 
 
 def _reckoned(found: Mapping[str, Reckoned | None]) -> dict[str, Any]:
-    return {name: {"value": _number(each.value), "by": each.by} for name, each in found.items() if each}
+    return {name: {"value": number(each.value), "by": each.by} for name, each in found.items() if each}
 
 
 def _attainment(attainment: Attainment) -> dict[str, Any]:
@@ -116,16 +109,16 @@ def _attainment(attainment: Attainment) -> dict[str, Any]:
 
 
 def _share(share: Share) -> dict[str, Any]:
-    return {"low": _number(share.low), "high": _number(share.high), "is_below_high": share.is_below_high}
+    return {"low": number(share.low), "high": number(share.high), "is_below_high": share.is_below_high}
 
 
 def _knee(knee: Knee | None) -> dict[str, Any] | None:
     if knee is None:
         return None
     return {
-        "load": _number(knee.load),
-        "above": _number(knee.above),
-        "below": _number(knee.below),
+        "load": number(knee.load),
+        "above": number(knee.above),
+        "below": number(knee.below),
         "is_at_or_above": knee.is_at_or_above,
         "is_at_or_below": knee.is_at_or_below,
         "response": knee.response,
@@ -136,29 +129,29 @@ def _goodput(goodput: Goodput | None) -> dict[str, Any] | None:
     if goodput is None:
         return None
     return {
-        "load": _number(goodput.load),
-        "fails_at": _number(goodput.fails_at),
-        "interpolated_crossing": _number(goodput.crossing),
-        "unknown": [_number(load) for load in goodput.unknown],
-        "holds_again_not_counted": [_number(load) for load in goodput.again],
+        "load": number(goodput.load),
+        "fails_at": number(goodput.fails_at),
+        "interpolated_crossing": number(goodput.crossing),
+        "unknown": [number(load) for load in goodput.unknown],
+        "holds_again_not_counted": [number(load) for load in goodput.again],
     }
 
 
 def _spread(spread: Spread) -> dict[str, Any]:
     return {
-        "load": _number(spread.load),
+        "load": number(spread.load),
         "runs": spread.runs,
         "held": spread.held,
-        "p95_s": {name: [_number(least), _number(greatest)] for name, (least, greatest) in spread.p95_s.items()},
+        "p95_s": {name: [number(least), number(greatest)] for name, (least, greatest) in spread.p95_s.items()},
     }
 
 
 def _operating(point: OperatingPoint) -> dict[str, Any]:
     return {
-        "rps": _number(point.rps),
-        "in_flight": _number(point.in_flight),
-        "output_tokens_per_s": _number(point.output_tokens_per_s),
-        "input_tokens_per_s": _number(point.input_tokens_per_s),
+        "rps": number(point.rps),
+        "in_flight": number(point.in_flight),
+        "output_tokens_per_s": number(point.output_tokens_per_s),
+        "input_tokens_per_s": number(point.input_tokens_per_s),
         "is_interpolated": point.is_interpolated,
         "evidence": [str(run.point.origin) for run in point.evidence],
     }

@@ -9,6 +9,7 @@ from typing import Any
 from whenever import Instant
 
 from capacity.replicas import Exact, decimal_text
+from cli.output import number
 from cli.prescale.text import both, time_of_day, utc
 from prescale.floors.gap import Hold
 from prescale.floors.load import Load, usual
@@ -48,14 +49,14 @@ def _load_data(load: Load) -> dict[str, Any]:
     """None for what the load's unit does not say: unknown, and not 0."""
     return {
         "unit": load.unit,
-        "multiplier": _number(load.multiplier),
-        "rps": _number(load.rps),
-        "request_duration_s": _number(load.request_duration_s),
-        "in_flight": _number(load.in_flight),
-        "in_flight_per_replica": _number(load.in_flight_per_replica),
-        "tokens_per_s": _number(load.tokens_per_s),
-        "tokens_per_s_per_replica": _number(load.tokens_per_s_per_replica),
-        "replicas": _number(load.replicas),
+        "multiplier": number(load.multiplier),
+        "rps": number(load.rps),
+        "request_duration_s": number(load.request_duration_s),
+        "in_flight": number(load.in_flight),
+        "in_flight_per_replica": number(load.in_flight_per_replica),
+        "tokens_per_s": number(load.tokens_per_s),
+        "tokens_per_s_per_replica": number(load.tokens_per_s_per_replica),
+        "replicas": number(load.replicas),
     }
 
 
@@ -75,8 +76,8 @@ def _window_data(window: Window, now: Instant) -> dict[str, Any]:
         "end": utc(window.end),
         "timezone": window.start.tz_id,
         **_load_data(window.load),
-        "headroom_pct": _number(window.headroom_pct),
-        "replicas_with_headroom": _number(window.replicas_with_headroom),
+        "headroom_pct": number(window.headroom_pct),
+        "replicas_with_headroom": number(window.replicas_with_headroom),
         "lead_time_s": window.lead_time_s,
         "margin_s": window.margin_s,
         "steps": [
@@ -98,13 +99,6 @@ def _ramp_data(window: Window) -> dict[str, Any] | None:
         "over_s": window.ramp.over_s,
         "rises": [{"floor": rise.floor, "at": utc(rise.at), "raise_at": utc(rise.raise_at)} for rise in window.rises],
     }
-
-
-def _number(value: Exact | None) -> int | float | None:
-    if value is None:
-        return None
-    fraction = Fraction(value)
-    return fraction.numerator if fraction.denominator == 1 else float(fraction)
 
 
 def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from whenever import Instant
@@ -12,6 +11,7 @@ from capacity.recordings.histogram import Between
 from capacity.recordings.planned import Answer, Span
 from capacity.recordings.promise import Promise
 from capacity.recordings.recording import Peak
+from cli.output import number
 from cli.size.check_text import Report, findings, remarks
 
 Number = int | float
@@ -26,7 +26,7 @@ def data(report: Report) -> dict[str, Any]:
         "from": Instant.from_timestamp(window.begin).format_iso(),
         "to": Instant.from_timestamp(window.end).format_iso(),
         "busiest_s": window.busy_s,
-        "tolerance_pct": _number(Fraction(report.tolerance_pct)),
+        "tolerance_pct": number(report.tolerance_pct),
         "services": {name: _service(name, one, report) for name, one in report.found.items()},
     }
 
@@ -36,8 +36,8 @@ def _service(name: str, one: Comparison, report: Report) -> dict[str, Any]:
     return {
         "requests": [request.name for request in one.planned.requests],
         "recorded": not one.is_empty,
-        "ended": {how: _number(count) for how, count in recording.ends.items()},
-        "refused": _number(recording.refusals),
+        "ended": {how: number(count) for how, count in recording.ends.items()},
+        "refused": number(recording.refusals),
         "peak": None if one.peak is None else _peak(one.peak),
         "planned": _answer(one.planned.answer),
         "assumptions": {} if one.is_empty else {each.what: _compared(each) for each in one.assumptions},
@@ -51,8 +51,8 @@ def _service(name: str, one: Comparison, report: Report) -> dict[str, Any]:
 def _compared(each: Compared) -> dict[str, Any]:
     return {
         "planned": _span(each.planned),
-        "seen": _number(each.seen),
-        "ratio": _number(each.ratio),
+        "seen": number(each.seen),
+        "ratio": number(each.ratio),
         "verdict": each.verdict,
         "plan_with_it": _answer(each.answer),
     }
@@ -61,25 +61,25 @@ def _compared(each: Compared) -> dict[str, Any]:
 def _peak(peak: Peak) -> dict[str, Any]:
     return {
         "to": Instant.from_timestamp(peak.end).format_iso(),
-        "offered_rps": _number(peak.arrived_rps),
-        "ended_rps": _number(peak.ended_rps),
-        "in_flight": _number(peak.in_flight),
-        "replicas": _number(peak.replicas),
+        "offered_rps": number(peak.arrived_rps),
+        "ended_rps": number(peak.ended_rps),
+        "in_flight": number(peak.in_flight),
+        "replicas": number(peak.replicas),
     }
 
 
 def _promise(promise: Promise) -> dict[str, Any]:
     return {
         "verdict": promise.verdict,
-        "required_pct": _number(promise.required_pct),
-        "share": {"low": _number(promise.share.low), "high": _number(promise.share.high)},
+        "required_pct": number(promise.required_pct),
+        "share": {"low": number(promise.share.low), "high": number(promise.share.high)},
         "not_recorded": list(promise.missing),
         "limits": {
             kept.latency: {
-                "limit_s": _number(kept.limit_s),
-                "share": {"low": _number(kept.share.low), "high": _number(kept.share.high)},
+                "limit_s": number(kept.limit_s),
+                "share": {"low": number(kept.share.low), "high": number(kept.share.high)},
                 "p95_s": _between(kept.p95_s),
-                "mean_s": _number(kept.mean_s),
+                "mean_s": number(kept.mean_s),
                 "verdict": kept.verdict,
             }
             for kept in promise.kept
@@ -88,7 +88,7 @@ def _promise(promise: Promise) -> dict[str, Any]:
 
 
 def _between(found: Between) -> dict[str, Number | None]:
-    return {"low": _number(found.low), "high": _number(found.high), "histogram_quantile": _number(found.likely)}
+    return {"low": number(found.low), "high": number(found.high), "histogram_quantile": number(found.likely)}
 
 
 def _answer(answer: Answer | None) -> dict[str, Any] | None:
@@ -96,10 +96,4 @@ def _answer(answer: Answer | None) -> dict[str, Any] | None:
 
 
 def _span(span: Span | None) -> dict[str, Number | None] | None:
-    return None if span is None else {"low": _number(span.low), "high": _number(span.high)}
-
-
-def _number(value: Fraction | None) -> Number | None:
-    if value is None:
-        return None
-    return value.numerator if value.denominator == 1 else float(value)
+    return None if span is None else {"low": number(span.low), "high": number(span.high)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -40,3 +41,10 @@ def test_stacks_are_completed(words: str) -> None:
     asked = {"_WARMLINE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
     result = CliRunner().invoke(warmline, prog_name="warmline", env=asked)
     assert "plain,local" in result.stdout.splitlines()
+
+
+def test_an_exact_number_becomes_a_plain_one_in_one_place() -> None:
+    cli = Path(__file__).parents[2] / "cli"
+    assert [path.name for path in cli.rglob("*.py") if ".numerator" in path.read_text(encoding="utf-8")] == [
+        "output.py"
+    ]
