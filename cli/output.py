@@ -48,8 +48,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str |
     for row in rows:
         drawn.add_row(*row)
     console = Console(soft_wrap=True)
-    if not console.is_terminal:  # a pipe has no width: nothing is cut for it
-        console.width = 400
+    console.width = terminal_columns()
     console.print(drawn)
 
 
@@ -65,6 +64,14 @@ def wrapped(text: str, indent: str = "") -> str:
         break_long_words=False,  # half an address is none
         break_on_hyphens=False,
     )
+
+
+def terminal_columns() -> int:
+    """Of the terminal that results go to; a pipe has none, and nothing is cut for it."""
+    from rich.console import Console
+
+    console = Console()
+    return console.width if console.is_terminal else 400
 
 
 @contextmanager

@@ -17,9 +17,12 @@ from capacity.shown import shown
 from cli.bench import record, text
 from cli.bench.answer import Answer
 from cli.bench.picture import Panel, Picture, picture
+from cli.bench.svg import element
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
-INK, CURVE, LIMIT, MARKS = "#1f2933", "#2b5f9e", "#b44a1e", ("#1c6e5a", "#7a3b8f")
+INK, CURVE, LIMIT = "#1f2933", "#2b5f9e", "#b44a1e"
+MARKS = {"knee": ("#1c6e5a", "-."), "target": ("#7a3b8f", ":"), "failed": (LIMIT, "-")}
+"""Told apart without colour, too."""
 
 
 def html(answer: Answer) -> str:
@@ -29,25 +32,29 @@ def html(answer: Answer) -> str:
         {
             "name": told.reading.sweep.name,
             "record": list(record.lines(told.recorded)),
-            "svg": Markup(svg([picture(told.reading, told.kind)])),  # noqa: S704 - our own SVG
+            "svg": Markup(svg([picture(told.reading, told.kind)], f"sweep-{number}")),  # noqa: S704 - our own SVG
             "conclusions": list(text.conclusions(told.reading)),
             "columns": text.COLUMNS,
             "rows": text.rows(told.reading),
             "remarks": list(text.remark_lines(told.reading)),
         }
-        for told in answer.sweeps
+        for number, told in enumerate(answer.sweeps, 1)
     ]
     template = environment.get_template("bench-report.html.j2")
     return template.render(title="Benchmarks", promise=text.promise(answer.objective), sweeps=sweeps)
 
 
-def svg(pictures: Sequence[Picture]) -> str:
-    """One `<svg>` element, a row of panels for each sweep; the same text for the same data."""
+def svg(pictures: Sequence[Picture], name: str = "curves") -> str:
+    """One `<svg>` element, a row of panels for each sweep; the same text for the same data.
+
+    Args:
+        name: of no other drawing on its page.
+    """
     drawn = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "warmline"}):
         _figure(pictures).savefig(drawn, format="svg", metadata={"Date": None})
-    whole = drawn.getvalue()
-    return whole[whole.index("<svg") :]
+    title = ", ".join(one.title for one in pictures)
+    return element(drawn.getvalue(), name, title, " ".join(f"{one.title}: {one.words}." for one in pictures))
 
 
 def _figure(pictures: Sequence[Picture]) -> Figure:
@@ -85,8 +92,9 @@ def _panel(axes: Axes, panel: Panel, drawn: Picture) -> None:
     )
     if panel.limit_ms is not None:
         axes.axhline(panel.limit_ms, color=LIMIT, lw=1, ls="--", label=f"limit {shown(panel.limit_ms)} ms")
-    for mark, colour in zip(drawn.marks, MARKS, strict=False):
-        axes.axvline(mark.load, color=colour, lw=1, ls=":", label=mark.name)
+    for mark in drawn.marks:
+        colour, style = MARKS[mark.kind]
+        axes.axvline(mark.load, color=colour, lw=1, ls=style, label=mark.name)
     axes.set_yscale("log")
     for set_formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
         set_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.5)))

@@ -95,7 +95,7 @@ def read(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, output: s
     """
     from cli.bench import data, record, text
     from cli.bench.answer import answered, question
-    from cli.output import emit, table
+    from cli.output import emit, table, terminal_columns
 
     answer = answered(paths, question(**asked))
     if output == "json":
@@ -105,7 +105,8 @@ def read(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, output: s
         for told in answer.sweeps:
             reading = told.reading
             click.echo("\n".join(["", reading.sweep.name, *record.lines(told.recorded)]))
-            table(text.COLUMNS, text.rows(reading))
+            columns, *rows = text.table_of(reading, terminal_columns())
+            table(columns, rows)
             click.echo("\n".join([*text.remark_lines(reading), "", *text.conclusions(reading)]))
     _end(ctx, answer, strict=strict)
 

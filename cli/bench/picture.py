@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from capacity.shown import shown
 from capacity.sweeps.curve import Judged, load_of
@@ -39,11 +40,22 @@ class Panel:
         values = [dot.value_ms for dot in self.dots] + ([] if self.limit_ms is None else [self.limit_ms])
         return min(values), max(values)
 
+    def words(self, setting: str, unit: str) -> str:
+        """Where its dots lie, and where its limit."""
+        solid = [dot for dot in self.dots if not dot.is_hollow]
+        loads = [shown(dot.load) for dot in solid]
+        values = [shown(dot.value_ms) for dot in solid]
+        between = f": {values[0]} ms at {loads[0]} to {values[-1]} ms at {loads[-1]} {unit}" if solid else ""
+        others = f", {len(self.dots) - len(solid)} of no evidence" if len(solid) < len(self.dots) else ""
+        limit = "" if self.limit_ms is None else f", limit {shown(self.limit_ms)} ms"
+        return f"{self.title} over {unit}, {len(solid)} {setting} points{between}{others}{limit}"
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A load to be shown on every panel."""
 
+    kind: Literal["knee", "target", "failed"]
     name: str
     load: float
 
@@ -64,6 +76,12 @@ class Picture:
         loads = [dot.load for panel in self.panels for dot in panel.dots] + [mark.load for mark in self.marks]
         return max(loads, default=0.0)
 
+    @property
+    def words(self) -> str:
+        """What it shows, for those who do not see it."""
+        said = [panel.words(self.setting, self.unit) for panel in self.panels]
+        return ". ".join([*said, *(f"{mark.name} {self.unit}" for mark in self.marks)]) or "Nothing to draw"
+
 
 def picture(reading: Reading, kind: str | None = None) -> Picture:
     """What to draw of `reading`; evidence of another `kind` than measured is titled so."""
@@ -71,9 +89,11 @@ def picture(reading: Reading, kind: str | None = None) -> Picture:
     marks = []
     if reading.knee:
         words = "knee at or above" if reading.knee.is_at_or_above else "knee"
-        marks.append(Mark(f"{words} {shown(reading.knee.load)}", float(reading.knee.load)))
+        marks.append(Mark("knee", f"{words} {shown(reading.knee.load)}", float(reading.knee.load)))
     if reading.capacity and (target := reading.capacity.target.rps or reading.capacity.target.in_flight):
-        marks.append(Mark(f"target {shown(target)}", float(target)))
+        marks.append(Mark("target", f"target {shown(target)}", float(target)))
+    if broken := reading.curve.broken:
+        marks.append(Mark("failed", f"requests failed at {shown(broken[0])}", float(broken[0])))
     title = reading.sweep.name if kind in {None, "measured"} else f"{reading.sweep.name}: {kind}, not measured"
     return Picture(title, UNITS[axis], SETTING[axis], tuple(_panels(reading)), tuple(marks))
 

@@ -9,10 +9,11 @@ from itertools import pairwise
 from plotille import Canvas  # type: ignore[import-untyped]
 
 from capacity.shown import shown
-from cli.bench.picture import Panel, Picture
+from cli.bench.picture import Mark, Panel, Picture
 
 HEIGHT = 14
 _MARGIN = 10
+GLYPHS = {"knee": "│", "target": "┊", "failed": "*"}
 _NO_DOTS = "\u2800"
 """Braille without a dot: a blank that terminals do not take for one."""
 
@@ -29,7 +30,7 @@ def lines(picture: Picture, width: int) -> Iterator[str]:
         yield from _panel(panel, picture, columns, most)
         yield from _loads(most, columns, picture.unit)
     if picture.panels:
-        marks = "".join(f"   │ {mark.name}" for mark in sorted(picture.marks, key=lambda mark: mark.load))
+        marks = "".join(f"   {GLYPHS[mark.kind]} {mark.name}" for mark in sorted(picture.marks, key=_load))
         yield f"\n● {picture.setting} evidence   ○ none{marks}"
     else:
         yield "nothing to draw: no point has both a load and a latency"
@@ -39,7 +40,8 @@ def _panel(panel: Panel, picture: Picture, columns: int, most: float) -> Iterato
     bottom, top = _decades(*panel.range_ms)
     canvas = Canvas(columns, HEIGHT, xmin=0, ymin=bottom, xmax=most, ymax=top)
     for mark in picture.marks:
-        canvas.line(mark.load, bottom, mark.load, canvas.ymax_inside)
+        for row in range(HEIGHT):
+            canvas.point(mark.load, bottom + (row + 0.5) * (top - bottom) / HEIGHT, marker=GLYPHS[mark.kind])
     if panel.limit_ms is not None:
         canvas.line(0, math.log10(panel.limit_ms), canvas.xmax_inside, math.log10(panel.limit_ms))
     places = [(dot.load, math.log10(dot.value_ms), dot) for dot in panel.dots]
@@ -52,6 +54,10 @@ def _panel(panel: Panel, picture: Picture, columns: int, most: float) -> Iterato
     for row, text in enumerate(canvas.plot().replace(_NO_DOTS, " ").splitlines()):
         label = labels.get(HEIGHT - 1 - row)
         yield f"{label or '':>{_MARGIN - 2}} {'┤' if label else '│'}{text}".rstrip()
+
+
+def _load(mark: Mark) -> float:
+    return mark.load
 
 
 def _decades(least_ms: float, greatest_ms: float) -> tuple[float, float]:

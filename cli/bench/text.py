@@ -19,21 +19,31 @@ COLUMNS = (
     "asked",
     "sent/s",
     "done/s",
-    "in flight",
-    "TTFT ms p50/95/99",
-    "TPOT ms p50/95/99",
+    "in\nflight",
+    "TTFT ms\np50/95/99",
+    "TPOT ms\np50/95/99",
     "tokens/s",
     "kept it",
     "verdict",
 )
 """Tokens are those put out."""
+_LADDERS = (4, 5)
 _UNKNOWN = "-"
-_VERDICTS: dict[Verdict, str] = {"holds": "holds", "fails": "fails", "unknown": "cannot be told"}
+_VERDICTS: dict[Verdict, str] = {"holds": "holds", "fails": "fails", "unknown": "unknown"}
 
 
 def rows(reading: Reading) -> list[list[str]]:
     """One row for each point; what its file does not say is a dash."""
     return [_row(run, reading) for run in reading.runs]
+
+
+def table_of(reading: Reading, width: int) -> list[list[str]]:
+    """The head and the rows for so many columns: percentiles below each other, where they do not fit beside."""
+    table = [list(COLUMNS), *rows(reading)]
+    cells = [[line for cell in column for line in cell.split("\n")] for column in zip(*table, strict=True)]
+    if sum(max(map(len, lines)) for lines in cells) + 2 * (len(COLUMNS) - 1) <= width:
+        return table
+    return [[cell.replace("/", "\n") if at in _LADDERS else cell for at, cell in enumerate(row)] for row in table]
 
 
 def _row(run: Judged, reading: Reading) -> list[str]:
@@ -91,7 +101,7 @@ def _verdict(run: Judged, reading: Reading) -> str:
         return _VERDICTS[run.attainment.verdict] if run.attainment else "evidence"
     if is_all_failed(run.point):
         return "failed here"
-    return _VERDICTS["fails"] if run.breaks else f"no {SETTING[reading.curve.axis]} evidence"
+    return _VERDICTS["fails"] if run.breaks else "no evidence"
 
 
 def remark_lines(reading: Reading) -> Iterator[str]:

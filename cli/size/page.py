@@ -19,6 +19,7 @@ from capacity.sizing.plan import End, Plan
 from cli.bench import chart
 from cli.bench import text as bench_text
 from cli.bench.picture import picture
+from cli.bench.svg import element
 from cli.size.chapters import chapters
 from cli.size.purchase import dollars
 from cli.size.report import Report
@@ -37,15 +38,19 @@ def html(report: Report) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=True, trim_blocks=True
     )
-    charts = {plan.name: reserve_svg(plan) for plan in report.plans}
-    charts |= {f"pool {one.pool}": svg for one in report.bill.pools if one.bought and (svg := money_svg(one.bought))}
+    charts = {plan.name: reserve_svg(plan, f"reserve-{number}") for number, plan in enumerate(report.plans)}
+    charts |= {
+        f"pool {one.pool}": svg
+        for number, one in enumerate(report.bill.pools)
+        if one.bought and (svg := money_svg(one.bought, f"money-{number}"))
+    }
     curves = [
         {
             "name": shown(Path(reading.sweep.name)),
-            "svg": Markup(chart.svg([picture(reading)])),  # noqa: S704 - our own SVG
+            "svg": Markup(chart.svg([picture(reading)], f"curve-{number}")),  # noqa: S704 - our own SVG
             "conclusions": list(bench_text.conclusions(reading)),
         }
-        for reading in report.readings
+        for number, reading in enumerate(report.readings, 1)
     ]
     return environment.get_template("size-report.html.j2").render(
         title=f"Sizing of stack {report.stack}",
@@ -72,25 +77,37 @@ def _bars(names: list[str], label: str) -> Iterator[tuple[Axes, io.StringIO]]:
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.tick_params(left=False)
-        page = io.StringIO()
-        figure.savefig(page, format="svg", metadata={"Date": None})
-        whole = page.getvalue()
-        text.write(whole[whole.index("<svg") :])
+        figure.savefig(text, format="svg", metadata={"Date": None})
 
 
-def reserve_svg(plan: Plan) -> str:
-    """The replicas as a bar of their sets, both ends where they differ, and the ceiling."""
+def reserve_svg(plan: Plan, name: str) -> str:
+    """The replicas as a bar of their sets, both ends where they differ, and the ceiling.
+
+    Args:
+        name: of no other drawing on the page.
+    """
     ends = [("", plan.most)] if plan.fewest == plan.most else [("at most", plan.most), ("at least", plan.fewest)]
     with _bars([name for name, _ in ends], f"replicas of {plan.workload.service}; dashed: its ceiling") as (axes, text):
         for row, (_, end) in enumerate(ends):
             _bar(axes, row, end)
         axes.axvline(plan.service.replicas.max, color=INK, linestyle="--", linewidth=1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    return text.getvalue()
+    said = "; ".join(f"{word or 'replicas'}: {_words(end)}" for word, end in ends)
+    ceiling = f"ceiling of {plan.workload.service}: {plan.service.replicas.max}"
+    return element(text.getvalue(), name, f"Reserve of {plan.name}", f"{said}; {ceiling}")
 
 
-def money_svg(bought: Bought) -> str | None:
-    """A month by way of paying, from the baselines alone to the peak's nodes always; None where no price is known."""
+def _words(end: End) -> str:
+    parts = [part for part in end.reserve.parts if part.replicas and not part.covered]
+    return ", ".join(f"{part.name.replace('_', ' ')} {part.replicas}" for part in parts)
+
+
+def money_svg(bought: Bought, name: str) -> str | None:
+    """A month by way of paying, from the baselines alone to the peak's nodes always; None where no price is known.
+
+    Args:
+        name: of no other drawing on the page.
+    """
     known = [(way, way.least.usd, way.most.usd) for way in reversed(bought.ways)]  # drawn upwards
     ways = [
         (way.term.replace("_", " "), least, most)
@@ -107,7 +124,8 @@ def money_svg(bought: Bought) -> str | None:
             axes.barh(row, float(most - least), left=float(least), color=COLOURS[3], height=0.6, label=beyond)
             axes.text(float(most), row, f" {dollars(most)}", va="center", color=INK, fontsize=9)
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    return text.getvalue()
+    said = "; ".join(f"{term}: {dollars(least)} to {dollars(most)}" for term, least, most in ways)
+    return element(text.getvalue(), name, "$ a month, from the baselines alone to the peak's nodes always", said)
 
 
 def _bar(axes: Axes, row: int, end: End) -> None:

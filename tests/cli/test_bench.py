@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import xml.etree.ElementTree as ET
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from cli.bench import text
+from cli.bench.answer import answered, question
 from cli.main import warmline
 from tests.evidence.made import vllm_serve, write
 
@@ -43,7 +48,7 @@ def test_the_last_open_loop_stage_and_why_the_others_are_none() -> None:
         assert "of at most 440" in line
         assert f"requests waited {waited} s in the client" in line
         (row,) = [line for line in result.stdout.splitlines() if line.startswith(f"{asked}/s")]
-        assert "no open-loop evidence" in row
+        assert row.rstrip().endswith("no evidence")
 
 
 def test_the_numbers_of_that_sweep() -> None:
@@ -332,7 +337,8 @@ def test_the_curve_in_a_terminal() -> None:
         assert panel.count("●") == 4
         assert 1 <= panel.count("○") <= 3  # three within a rps of each other
         assert "requests/s" in panel
-    assert "│ target 69.14   │ knee at or above 92.19" in tpot
+    assert "┊ target 69.14   │ knee at or above 92.19" in tpot
+    assert ttft.count("┊") == 14
     assert max(map(len, result.stdout.splitlines())) <= 120
 
 
@@ -342,10 +348,61 @@ def test_the_curve_as_svg_is_the_same_each_time(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, f"{out}\n")
     first = out.read_text(encoding="utf-8")
     assert ET.fromstring(first).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - our own
-    for text in ("limit 600 ms", "knee at or above 92.19", "no evidence", "TPOT p95, ms"):
-        assert f"<!-- {text} -->" in first
+    for words in ("limit 600 ms", "knee at or above 92.19", "no evidence", "TPOT p95, ms"):
+        assert f"<!-- {words} -->" in first
+    dashes = re.findall(r'stroke-dasharray: ([^;]+);[^"]*stroke: (#1c6e5a|#7a3b8f|#b44a1e)', first)
+    assert len({dash for dash, _ in dashes}) == len({colour for _, colour in dashes}) == 3
     bench("plot", SWEEP, *LIMITS, "--out", out)
     assert out.read_text(encoding="utf-8") == first
+
+
+def test_a_page_of_two_sweeps_has_each_id_once_and_tells_what_it_draws(tmp_path: Path) -> None:
+    """A `<use>` or a clip path of the second chart would be drawn by what is in the first."""
+    for name in ("one", "two"):
+        shutil.copytree(SWEEP, tmp_path / "sweeps" / name)
+        stages = sorted((tmp_path / "sweeps" / name).glob("stage_*.json"))
+        for number, path in enumerate(stages):  # not the same measurement
+            stage = json.loads(path.read_text(encoding="utf-8"))
+            stage["successes"]["latency"]["time_to_first_token"]["mean"] *= 1 + 0.001 * (number + len(name))
+            stage["load_summary"]["requested_rate"] += 0.5 * (name == "two")
+            write(path, stage)
+    page = tmp_path / "curves.html"
+    bench("plot", tmp_path / "sweeps", *LIMITS, "--out", page)
+    drawn = page.read_text(encoding="utf-8")
+    ids = re.findall(r'\bid="([^"]+)"', drawn)
+    assert len(ids) == len(set(ids))
+    used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', drawn)
+    assert len(used) > 20
+    assert {one or other for one, other in used} <= set(ids)
+    assert drawn.count("<svg") == drawn.count('role="img"') == drawn.count("<desc ") == 2
+    for number, name in enumerate(("one", "two"), 1):
+        assert f'aria-labelledby="sweep-{number}-title sweep-{number}-desc"' in drawn
+        assert f'<title id="sweep-{number}-title">{tmp_path / "sweeps" / name}</title>' in drawn
+    assert "TTFT p95, ms over requests/s, 4 open-loop points: 36.24 ms at 1 to 80.24 ms at 92.19 requests/s" in drawn
+    assert "3 of no evidence, limit 600 ms" in drawn
+    assert "knee at or above 92.19 requests/s. target 69.14 requests/s" in drawn
+
+
+def test_a_load_at_which_requests_failed_is_drawn(tmp_path: Path) -> None:
+    write(tmp_path / "4.json", vllm_serve(request_rate=4.0, duration=150.0, request_throughput=3.98))
+    write(tmp_path / "8.json", failing(8.0))
+    drawn = bench("plot", tmp_path, *LIMITS)
+    assert "* requests failed at 8" in drawn.stdout
+    bench("plot", tmp_path, *LIMITS, "--out", tmp_path / "curve.svg")
+    assert "<!-- requests failed at 8 -->" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
+
+
+def test_the_table_fits_into_a_hundred_columns_and_into_eighty() -> None:
+    (told,) = answered([SWEEP], question(None, None, None, ttft_p95_ms=Decimal(600))).sweeps
+    for width, beside in ((100, True), (80, False)):
+        table = text.table_of(told.reading, width)
+        # A cell breaks at its spaces, and a number never.
+        columns = [[part for cell in column for part in cell.split()] for column in zip(*table, strict=True)]
+        assert sum(max(map(len, parts)) for parts in columns) + 16 <= width
+        assert ("36.2/39.7" in table[1][4]) == beside
+    printed = bench("read", SWEEP, *LIMITS).stdout.splitlines()
+    head = next(number for number, line in enumerate(printed) if line.startswith("asked"))
+    assert max(map(len, printed[head - 1 : head + 8])) <= 100
 
 
 def test_the_curve_as_one_page_that_fetches_nothing(tmp_path: Path) -> None:

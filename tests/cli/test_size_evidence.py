@@ -297,7 +297,10 @@ def test_a_class_is_read_from_its_own_sweep(stack: Path) -> None:
 def test_the_page_has_reserve_money_and_curves_and_fetches_nothing(stack: Path) -> None:
     page = run("plan", "-s", "local", "-o", "html").stdout
     assert page.startswith("<!doctype html>")
-    assert page.count("<svg") == 3  # the reserve, the money, the curves
+    assert page.count("<svg") == page.count('role="img"') == 3  # the reserve, the money, the curves
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) > 50
+    assert re.search(r'<desc id="reserve-0-desc">[^<]*base \d+[^<]*; ceiling of support-bot: 16</desc>', page)
     assert "Evidence: " in page
     assert "Settings of support-bot" in page
     assert "<script" not in page
