@@ -114,13 +114,14 @@ def _yaml(content: bytes) -> Any:
     except UnicodeDecodeError:
         raise NoDocument("bytes that are not UTF-8") from None
     try:
-        return yaml.load(text, Loader=_LOADER)  # noqa: S506 - both loaders build plain data only
+        parts = list(yaml.load_all(text, Loader=_LOADER))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
         raise NoDocument(f"neither JSON nor YAML: {getattr(error, 'problem', None) or 'no text'}{where}") from None
     except _STUMBLES:
         raise NoDocument("neither JSON nor YAML") from None
+    return parts[0] if len(parts) == 1 else parts  # manifests are several in one file
 
 
 # Endless brackets; dates that no calendar has; and explicit tags on what they do not fit, over which PyYAML falls.

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from capacity.sweeps.sweep import Arrivals, LatencyName, PerRequest
-from evidence.formats.fields import Fields, Key, Unusable
+from evidence.formats.fields import MOST, Fields, Key, Unusable
 
 METRICS: dict[str, LatencyName] = {
     "ttft": "ttft",
@@ -76,6 +76,8 @@ def _numbers(values: list[Any], key: str) -> list[float]:
         is_finite = False
     if not is_finite:
         raise Unusable(f"{key} holds something else than finite numbers")
+    if max(values, default=0) > MOST:
+        raise Unusable(f"{key} holds {max(values):g}, which nothing measures")
     return values
 
 

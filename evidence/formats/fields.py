@@ -94,8 +94,13 @@ class Fields:
         return None if value is None else _whole(value, dotted(key))
 
     def derived(self, field: str, value: float | None, words: str) -> float | None:
-        """Note that `field` was reckoned from several keys, as `words` say."""
+        """Note that `field` was reckoned from several keys, as `words` say.
+
+        Raises:
+            Unusable: it is more or less than can be measured.
+        """
         if value is not None:
+            _measurable(value, words)
             self.keys[field] = words
         return value
 
@@ -158,6 +163,9 @@ MEAN = ("mean", "avg")
 ROUNDING = 1e-6
 """How far percentiles may fall by what interpolating between two requests rounds."""
 
+MOST, LEAST = 1e15, 1e-12
+"""Of seconds, requests, tokens, and any of them a second."""
+
 _UNITS_PER_SECOND = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0, "sec": 1.0, "seconds": 1.0}
 
 
@@ -190,7 +198,14 @@ def _finite(value: Any, key: Key, least: float = 0) -> float:
         raise Unusable(f"{dotted(key)} is {'NaN' if math.isnan(number) else 'infinite'}")
     if number < least:
         raise Unusable(f"{dotted(key)} is {number:g}, below {least:g}")
+    _measurable(number, dotted(key))
     return number
+
+
+def _measurable(number: float, place: str) -> None:
+    """Raises `Unusable` for what no clock and no counter shows: reckoned with, it would leave what a float holds."""
+    if abs(number) > MOST or 0 < abs(number) < LEAST:
+        raise Unusable(f"{place} is {number:g}, which nothing measures")
 
 
 def short(value: Any) -> str:

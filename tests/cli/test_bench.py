@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import xml.etree.ElementTree as ET
@@ -12,11 +13,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cli.bench import text
 from cli.bench.answer import answered, question
 from cli.main import warmline
 from tests.evidence.made import vllm_serve, write
+from tests.evidence.test_files import PLACES, RESULTS
 
 SWEEP = Path(__file__).parents[1] / "evidence" / "files" / "inference_perf_sweep"
 LIMITS = ("--ttft-p95-ms", "600", "--tpot-p95-ms", "20")
@@ -255,6 +259,31 @@ def test_an_objective_of_which_it_cannot_be_told_is_a_finding(tmp_path: Path) ->
     assert result.exit_code == 1
     assert "no replica's number follows from this sweep: measure so that it can be told" in result.stdout
     assert "it cannot be told at 10: measure more requests" in result.stdout
+
+
+EXTREME = [5e-324, 1e-320, 1e-300, 1e-12, -0.0, 0, 1, 0.5, 1e12, 1e15, 1e300, 10**400, math.nan, -1, True, "x", [], {}]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(st.sampled_from(sorted(RESULTS)), st.data())
+def test_whatever_is_read_is_reckoned_with_and_printed(tmp_path: Path, name: str, data: st.DataObject) -> None:
+    """Numbers at the end of what a float holds, and two of them in one file: none ends in a traceback."""
+    result = json.loads(json.dumps(RESULTS[name]))
+    for place in data.draw(st.lists(st.sampled_from(PLACES[name]), min_size=1, max_size=3)):
+        inner = result
+        try:
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = data.draw(st.sampled_from(EXTREME))
+        except (TypeError, KeyError, IndexError):  # what was put in first has no such place
+            continue
+    path = write(tmp_path / "result.json", result)
+    for output in ("table", "json"):
+        printed = bench("read", path, *LIMITS, "--e2e-p95-ms", "9000", "-o", output)
+        assert printed.exit_code in {0, 1, 2}, printed.output
+        assert printed.exception is None or isinstance(printed.exception, SystemExit)
+        assert "NaN" not in printed.stdout
+        assert "Infinity" not in printed.stdout
 
 
 def test_no_evidence_at_all_is_bad_input(tmp_path: Path) -> None:
