@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -130,6 +131,36 @@ def ci(stack_names: tuple[str, ...], every_min: str) -> None:
 
     loaded = [load_stack(name) for name in dict.fromkeys(stack_names)]
     click.echo(workflow(loaded, int(every_min)), nl=False)
+
+
+@schedule.command(
+    short_help="Alert rules for the day none of them runs.",
+    epilog=examples(
+        "warmline prescale schedule alerts -s prod --runner cron > rules/warmline-prod.yaml",
+        "warmline prescale schedule alerts -s prod --runner cronjob --operator | kubectl apply -f -",
+    ),
+)
+@stack_option
+@click.option(
+    "--runner",
+    type=click.Choice(["cron", "cronjob"]),
+    required=True,
+    help="What runs `sync`: cron with --metrics-file, or the CronJob; of this one kube-state-metrics tells.",
+)
+@every_min_option
+@click.option("--operator", is_flag=True, help="As a PrometheusRule of the Prometheus Operator.")
+@output_option("yaml", "json")
+def alerts(stack: str, *, runner: Literal["cron", "cronjob"], every_min: str, operator: bool, output: str) -> None:
+    """Print Prometheus alert rules: no run, runs that fail, a floor not in force, not warm, a floor left standing.
+
+    Print them again when a service, its baseline or its cold start changes. kube-state-metrics has to be scraped.
+    """
+    from cli.output import emit
+    from prescale.schedule.alerts import Watched, prometheus_rule, rules_file
+    from stacks.loader import load_stack
+
+    watched = Watched(load_stack(stack), runner, int(every_min))
+    emit(prometheus_rule(watched) if operator else rules_file(watched), output)
 
 
 def _checked(stack_names: tuple[str, ...]) -> list[str]:

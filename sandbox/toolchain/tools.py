@@ -60,6 +60,9 @@ _KUBERNETES = tuple(
     for name, value in (("gitVersion", "v1.34.4"), ("gitMajor", "1"), ("gitMinor", "34"))
 )
 _KEDA = ("-X github.com/kedacore/keda/v2/version.Version=2.21.0",)
+_PROMETHEUS = ("-X github.com/prometheus/common/version.Version=3.16.0",)
+# Pods are all it has to find; the clouds' own discoveries are most of its build time.
+_PROMETHEUS_TAGS = ("remove_all_sd", "enable_kubernetes_sd")
 _PROVIDER = "github.com/pulumi/pulumi-kubernetes/provider/v4"
 
 
@@ -135,11 +138,22 @@ TOOLS: tuple[Tool, ...] = (
         "github.com/prometheus/prometheus/cmd/prometheus",
         105,
         4.5,
-        ("-X github.com/prometheus/common/version.Version=3.16.0",),
+        _PROMETHEUS,
         ("--version",),
         ((3, 0, 0), (4, 0, 0)),
-        # Pods are all it has to find; the clouds' own discoveries are most of its build time.
-        tags=("remove_all_sd", "enable_kubernetes_sd"),
+        tags=_PROMETHEUS_TAGS,
+    ),
+    Tool(
+        "promtool",
+        "3.16.0",
+        "prometheus",
+        "github.com/prometheus/prometheus/cmd/promtool",
+        54,
+        2.2,
+        _PROMETHEUS,
+        ("--version",),
+        ((3, 0, 0), (4, 0, 0)),
+        tags=_PROMETHEUS_TAGS,
     ),
 )
 
