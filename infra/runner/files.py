@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from stacks.faults import Fault, InputError
-from stacks.files import text_of
-from stacks.loader import EVENTS_FILE, PLATFORM_FILE, load_stack
+from stacks.loader import EVENTS_FILE, PLATFORM_FILE, load_calendar_spec, load_stack
 from stacks.reading import shown
 
 # Source: Kubernetes 1.34, ConfigMap: the data of one may not exceed 1 MiB.
@@ -30,13 +29,15 @@ def stack_files(stack: str) -> StackFiles:
     """What `warmline prescale sync` reads of a stack.
 
     Raises:
-        InputError: the files have faults, they are more than a ConfigMap holds, or evidence lies outside of the folder.
+        InputError: the files have faults, they are more than a ConfigMap holds, or one lies outside of the folder.
     """
     loaded = load_stack(stack)
     folder = loaded.folder
-    data = {name: text_of(folder / name) for name in (PLATFORM_FILE, EVENTS_FILE)}
     evidence = sorted({service.capacity.evidence for service in loaded.platform.services.values()})
-    faults = [_outside(folder, path) for path in evidence if not _is_inside(path)]
+    calendars = {f"calendar-{row}.ics": one.file for row, one in enumerate(load_calendar_spec(stack).calendars)}
+    read = {PLATFORM_FILE: PLATFORM_FILE, EVENTS_FILE: EVENTS_FILE, **calendars}
+    faults = [_outside(folder, path) for path in (*calendars.values(), *evidence) if not _is_inside(path)]
+    data = {key: (folder / path).read_bytes().decode(errors="replace") for key, path in read.items()}
     size = sum(len(text.encode()) for text in data.values()) + len(EVIDENCE_TEXT)
     if size > MOST_BYTES:
         expected = f"at most {MOST_BYTES} bytes in all, which is what a ConfigMap holds"
@@ -45,8 +46,7 @@ def stack_files(stack: str) -> StackFiles:
     if faults:
         raise InputError(faults)
     data[EVIDENCE_KEY] = EVIDENCE_TEXT
-    paths = [(name, name) for name in (PLATFORM_FILE, EVENTS_FILE)]
-    return StackFiles(data, (*paths, *((EVIDENCE_KEY, path) for path in evidence)))
+    return StackFiles(data, (*read.items(), *((EVIDENCE_KEY, path) for path in evidence)))
 
 
 def _is_inside(path: str) -> bool:
@@ -54,5 +54,5 @@ def _is_inside(path: str) -> bool:
 
 
 def _outside(folder: Path, path: str) -> Fault:
-    expected = "evidence in the stack's own folder: a pod sees no other"
-    return Fault(shown(folder / PLATFORM_FILE), 0, "", f"the evidence {path}", expected, "Move it there.")
+    expected = "every file in the stack's own folder: a pod sees no other"
+    return Fault(shown(folder), 0, "", f"the file {path}", expected, "Move it there.")

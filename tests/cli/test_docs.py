@@ -59,7 +59,7 @@ def test_every_command_the_documents_show_exists_with_its_options() -> None:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]:
         for line in re.findall(r"(warmline [a-z][^`\n#)\"|>]*)", page.read_text(encoding="utf-8")):
             words = line.split()
-            path = next((" ".join(words[:size]) for size in (3, 2) if " ".join(words[:size]) in known), None)
+            path = next((" ".join(words[:size]) for size in (4, 3, 2) if " ".join(words[:size]) in known), None)
             assert path, f"{page.name}: {line}"
             options = {text for parameter in known[path].params for text in parameter.opts}
             given = {word for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word)}

@@ -167,6 +167,49 @@ class TestCi:
         assert schedule("ci", "-s", "local", "--every-min", "2").exit_code == 2, "GitHub's least is 5"
 
 
-@pytest.mark.parametrize("command", ["cron", "cronjob", "ci"])
+@pytest.mark.parametrize("command", ["cron", "cronjob", "ci", "alerts"])
 def test_help_has_an_example(command: str) -> None:
     assert f"\n    warmline prescale schedule {command} -s prod" in schedule(command, "--help").stdout
+
+
+class TestAlerts:
+    def rules(self, *arguments: str) -> list[dict[str, Any]]:
+        document = yaml.safe_load(schedule("alerts", "-s", "local", *arguments).stdout)
+        (group,) = (document.get("spec") or document)["groups"]
+        rules: list[dict[str, Any]] = group["rules"]
+        return rules
+
+    @pytest.mark.parametrize("runner", ["cron", "cronjob"])
+    def test_each_says_what_to_do(self, root: Path, runner: str) -> None:
+        rules = self.rules("--runner", runner)
+        assert {"WarmlineRunnerSilent", "WarmlineRunFailing", "WarmlineNotWarm", "WarmlineFloorOutlivesItsEnd"} <= {
+            rule["alert"] for rule in rules
+        }
+        for rule in rules:
+            assert rule["labels"]["stack"] == "local"
+            assert rule["annotations"]["summary"].endswith(".")
+            assert len(rule["annotations"]["runbook"]) > 80
+
+    def test_they_ask_for_metrics_that_there_are(self, root: Path) -> None:
+        from prescale.runs.exposition import GAUGES
+
+        known = {gauge.name for gauge in GAUGES}
+        for rule in self.rules("--runner", "cron"):
+            assert set(re.findall(r"warmline_prescale_\w+", rule["expr"])) <= known
+        for rule in self.rules("--runner", "cronjob"):
+            assert "warmline_prescale_" not in rule["expr"], "a pod that ended is scraped by nobody"
+
+    def test_for_the_operator(self, root: Path) -> None:
+        result = schedule("alerts", "-s", "local", "--runner", "cron", "--operator", "-o", "json")
+        document = json.loads(result.stdout)
+        assert (document["apiVersion"], document["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
+        assert document["metadata"] == {"name": "warmline-prescale-local", "namespace": "serving"}
+        assert self.rules("--runner", "cron", "--operator") == self.rules("--runner", "cron")
+
+    def test_three_periods_are_silence(self, root: Path) -> None:
+        (rule,) = (
+            rule
+            for rule in self.rules("--runner", "cron", "--every-min", "10")
+            if rule["alert"] == "WarmlineRunnerSilent"
+        )
+        assert "> 1800 or absent(" in rule["expr"]

@@ -201,3 +201,27 @@ class TestWebhook:
         api.objects.clear()
         assert sync("--dry-run").exit_code == 1
         assert told == []
+
+
+def test_a_credential_plugin_that_hangs_is_ended_named_and_told(
+    stack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prescale import exec_plugin
+
+    plugin = tmp_path / "sign-in"
+    plugin.write_text("#!/bin/sh\nexec sleep 600\n")
+    plugin.chmod(0o700)
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plugin)}}
+    config = {
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "contexts": [{"name": "warmline-sandbox", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": user}],
+    }
+    (tmp_path / "config").write_text(json.dumps(config))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    monkeypatch.setattr(exec_plugin, "WITHIN_S", 0.5)
+    result = sync("--log-file", str(tmp_path / "runs.jsonl"))
+    assert result.exit_code == 3
+    (finding,) = json.loads((tmp_path / "runs.jsonl").read_text())["findings"]
+    assert f"the kubeconfig's credential plugin {plugin} gave no answer within 0.5 s" in finding
+    assert finding in result.stderr

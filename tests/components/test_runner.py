@@ -177,11 +177,16 @@ class TestFiles:
         return root
 
     def test_a_pod_reads_the_stack_as_it_is_here(self, root: Path, tmp_path: Path) -> None:
+        with (root / "local" / "events.yaml").open("a") as file:
+            file.write("calendars:\n  - file: shared/holidays.ics\n")
+        (root / "local" / "shared").mkdir()
+        lines = ("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:test", "END:VCALENDAR", "")
+        (root / "local" / "shared" / "holidays.ics").write_bytes("\r\n".join(lines).encode())
         files = stack_files("local")
         mounted = tmp_path / "pod" / "local"
         for key, path in files.paths:
             (mounted / path).parent.mkdir(parents=True, exist_ok=True)
-            (mounted / path).write_text(files.data[key])
+            (mounted / path).write_bytes(files.data[key].encode())
         here, there = load_stack("local"), load_stack("local", tmp_path / "pod")
         assert (there.platform, there.calendar) == (here.platform, here.calendar)
         assert there.calendar.source == here.calendar.source, "what cron raised, the CronJob may let go of"
@@ -197,7 +202,7 @@ class TestFiles:
     def test_evidence_that_a_pod_would_not_see(self, root: Path) -> None:
         (root / "shared.md").write_text("x")
         edit(root / "local" / "platform.yaml", "benchmarks/support-8b-l40s.md", "../shared.md")
-        with pytest.raises(InputError, match=r"the evidence \.\./shared\.md, expected evidence in the stack"):
+        with pytest.raises(InputError, match=r"the file \.\./shared\.md, expected every file in the stack"):
             stack_files("local")
 
     def test_pulumi_installs_it_where_the_platform_says_so(self, root: Path) -> None:
