@@ -17,7 +17,7 @@ from capacity.shown import shown
 from cli.bench import record, text
 from cli.bench.answer import Answer
 from cli.bench.picture import Panel, Picture, picture
-from cli.bench.svg import element
+from cli.svg import element
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 INK, CURVE, LIMIT = "#1f2933", "#2b5f9e", "#b44a1e"

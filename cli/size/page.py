@@ -19,10 +19,10 @@ from capacity.sizing.plan import End, Plan
 from cli.bench import chart
 from cli.bench import text as bench_text
 from cli.bench.picture import picture
-from cli.bench.svg import element
 from cli.size.chapters import chapters
 from cli.size.purchase import dollars
 from cli.size.report import Report
+from cli.svg import element
 from stacks.reading import shown
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"

@@ -58,11 +58,11 @@ CLI_MAY_IMPORT: dict[str, set[str]] = {
     "preview": _OF_EVERY_COMMAND,
     "schema": _OF_EVERY_COMMAND,
     "sandbox": _OF_EVERY_COMMAND,
-    "bench": _OF_EVERY_COMMAND,
+    "bench": {*_OF_EVERY_COMMAND, "svg"},
     "prices": _OF_EVERY_COMMAND,
     "prescale": {*_OF_EVERY_COMMAND, "svg"},
     "review": {*_OF_EVERY_COMMAND, "prescale"},
-    "size": {*_OF_EVERY_COMMAND, "bench", "prices"},
+    "size": {*_OF_EVERY_COMMAND, "bench", "prices", "svg"},
 }
 # What runs the control plane, the doubles, the doors.
 _BASIC = {"faults", "places", "layout", "processes"}
