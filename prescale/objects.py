@@ -26,7 +26,7 @@ class Denied(Exception):  # noqa: N818 - it names the state
 
 
 class Objects(Protocol):
-    """The reads and the one write. Each may raise `stacks.reach.OutOfReach`."""
+    """The reads and the writes. Each may raise `stacks.reach.OutOfReach`; of ConfigMaps also `Refused`."""
 
     @property
     def where(self) -> str:
@@ -46,3 +46,18 @@ class Objects(Protocol):
 
     def minimums(self) -> dict[str, int]:
         """HPA name -> minReplicas in force, in one call."""
+
+    def running(self) -> dict[str, int]:
+        """HPA name -> replicas of its target as it last saw them, in one call."""
+
+    def config_map(self, name: str) -> dict[str, Any] | None:
+        """One ConfigMap; None if there is none."""
+
+    def create_config_map(self, name: str, labels: dict[str, str], data: dict[str, str]) -> None:
+        """Make one. Raises `Conflict` if it is there."""
+
+    def patch_config_map(self, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch. Raises `Conflict`."""
+
+    def delete_config_map(self, name: str) -> None:
+        """Delete it if it is there."""

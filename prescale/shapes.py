@@ -66,9 +66,19 @@ class _AutoscalerSpec(msgspec.Struct):
     minReplicas: int = 1  # noqa: N815
 
 
+class _AutoscalerStatus(msgspec.Struct):
+    currentReplicas: int = 0  # noqa: N815
+
+
 class AutoscalerShape(msgspec.Struct):
     metadata: _Named
     spec: _AutoscalerSpec | None = None
+    status: _AutoscalerStatus | None = None
+
+
+class ConfigMapShape(msgspec.Struct):
+    metadata: _Metadata
+    data: dict[str, str] | None = None
 
 
 class _PodMetadata(_Named, kw_only=True):

@@ -6,6 +6,9 @@ annotation. Neither writes what the other owns; every writer is known by its fie
 
 from __future__ import annotations
 
+import hashlib
+import re
+
 PREFIX = "warmline.dev/"
 STACK_LABEL = PREFIX + "stack"
 SERVICE_LABEL = PREFIX + "service"
@@ -20,3 +23,15 @@ FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation"
 PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
 PAUSED_SCALE_OUT = "autoscaling.keda.sh/paused-scale-out"
+
+# A stack may be called what no object may be. Source: Kubernetes 1.34, DNS-1123 subdomain.
+_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def orders_name(stack: str) -> str:
+    """The ConfigMap, beside the stack's ScaledObjects, that keeps what `warmline prescale now` and its like ordered."""
+    if _OBJECT_NAME.fullmatch(stack):
+        return f"warmline-orders-{stack}"
+    # Two names that differ only in what is left out are two stacks; a dot first keeps them from any name above.
+    plain = re.sub(r"[^a-z0-9]+", "-", stack.lower()).strip("-")
+    return f"warmline-orders.{plain}-{hashlib.sha256(stack.encode()).hexdigest()[:8]}"
