@@ -1,14 +1,15 @@
-"""Whose word counts on one object now: active events, recorded events not yet let go, a person's higher value."""
+"""Whose word counts on one object now: active events, orders, recorded ones not yet let go, a person's higher value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from whenever import Instant
 
 from prescale.clock import Clock
 from prescale.observed import Observed
+from prescale.orders.order import SOURCE, Order, Orders
 from prescale.record import Held, Kept, Record
 from prescale.timetable import Window
 from stacks.series import name_and_day
@@ -36,64 +37,112 @@ class Claims:
         return max((held.floor for held in self.events), default=0)
 
 
+@dataclass(frozen=True)
+class _Said:
+    """What calendar or orders say of one event: its floor counts now, or `why_not`."""
+
+    floor: int
+    until: Instant
+    why_not: str | None = None
+
+
 def of_events(
-    observed: Observed, before: Record, windows: Sequence[Window], calendar: str, clock: Clock, *, is_certain: bool
+    observed: Observed,
+    before: Record,
+    windows: Sequence[Window],
+    calendar: str,
+    clock: Clock,
+    *,
+    orders: Orders,
+    is_certain: bool,
+    by_hand: bool,
 ) -> Claims:
-    """Active events of `calendar`, and those of the record that no certain word has ended.
+    """Active events of `calendar`, orders in force, and those of the record that no certain word has ended.
 
     Args:
-        is_certain: False holds every recorded event, whatever the calendar and the clock say.
+        is_certain: False holds every recorded event, whatever calendar, orders and clock say.
+        by_hand: the calendar's word lets go of nothing that is recorded before its recorded end: who orders something
+            by hand does not mean what else differs between the copy of the calendar here and the runner's.
     """
-    claims, findings = _active(observed, before, windows, calendar, clock)
+    said = _said(observed, windows, calendar, clock, orders)
+    claims, findings = _active(observed, before, said)
     refused = bool(findings)
     notes: list[str] = []
-    written = {window.event: window for window in windows}
     for held in before.events:
         key = (held.calendar, held.event)
-        if held.calendar != calendar:
+        cancel = orders.cancel(held.event, observed.service, clock)
+        if cancel and is_certain:
+            notes.append(f"{held.event}: let go, {_called_off(cancel)}")
+        elif held.calendar not in {calendar, SOURCE}:
             claims[key] = held
             if held.until <= clock.now:
-                fix = "Only a run from there lets go of it: run it once more, or remove the annotation."
+                fix = f"A run from there lets go of it, or `warmline prescale cancel {held.event}`."
                 findings.append(f"{held.event}: its end is past, but {held.calendar} raised it. {fix}")
             else:
                 notes.append(f"{held.event}: held at {held.floor} for {held.calendar}, which raised it")
         elif not is_certain:
             claims[key] = _larger(held, claims.get(key))
-        elif held.event in written:
+        elif key in said and not (by_hand and held.calendar == calendar):
             if key not in claims:
-                notes.append(f"{held.event}: let go, {_why(written[held.event], clock.now)}")
+                notes.append(f"{held.event}: let go, {said[key].why_not}")
         elif held.until > clock.now:
-            claims[key] = held
-            fix = f"{_call_off(held.event)} to let it go now."
-            until = held.until.format_iso()
-            notes.append(f"{held.event}: gone from the calendar, held at {held.floor} to its end {until}. {fix}")
-        else:
+            claims[key] = _larger(held, claims.get(key))
+            notes += [] if key in said else [_gone(held)]
+        elif key not in claims:
             notes.append(f"{held.event}: let go, it is over")
     return Claims(tuple(sorted(claims.values())), not refused, tuple(notes), tuple(findings))
 
 
+def _said(
+    observed: Observed, windows: Sequence[Window], calendar: str, clock: Clock, orders: Orders
+) -> dict[tuple[str, str], _Said]:
+    said: dict[tuple[str, str], _Said] = {}
+    for window in windows:
+        floor = max(window.floor_at(moment) for moment in clock.moments)
+        why_not: str | None = None
+        if cancel := orders.cancel(window.event, observed.service, clock):
+            why_not = _called_off(cancel)
+        elif not floor:
+            why_not = _why(window, clock.now)
+        said[calendar, window.event] = _Said(floor, window.end.to_instant(), why_not)
+    in_force = orders.floors(observed.service, clock)
+    for order in orders.said:
+        if order.kind != "cancel" and order.service == observed.service:
+            why_not = None if order in in_force else "it is over"
+            said[SOURCE, order.event] = _Said(order.floor, order.until, why_not)
+    return said
+
+
 def _active(
-    observed: Observed, before: Record, windows: Sequence[Window], calendar: str, clock: Clock
+    observed: Observed, before: Record, said: Mapping[tuple[str, str], _Said]
 ) -> tuple[dict[tuple[str, str], Held], list[str]]:
     claims: dict[tuple[str, str], Held] = {}
     findings: list[str] = []
     recorded = {(held.calendar, held.event) for held in before.events}
-    for window in windows:
-        floor = max(window.floor_at(moment) for moment in clock.moments)
-        if not floor:
+    for (source, event), one in said.items():
+        if one.why_not:
             continue
-        key = (calendar, window.event)
-        if floor <= observed.max_replicas or key in recorded:
-            claims[key] = Held(calendar, window.event, floor, window.end.to_instant())
+        if one.floor <= observed.max_replicas or (source, event) in recorded:
+            claims[source, event] = Held(source, event, one.floor, one.until)
         else:
             above = f"it is above the live ceiling of {observed.max_replicas}"
-            findings.append(f"{window.event}: a floor of {floor} was refused, {above}. {RAISE_CEILING}")
+            findings.append(f"{event}: a floor of {one.floor} was refused, {above}. {RAISE_CEILING}")
     return claims, findings
 
 
-def _call_off(event: str) -> str:
-    series, day = name_and_day(event)
-    return f"Put {day} into cancelled_on of {series}" if day else "Mark it `cancelled: true`"
+def _called_off(cancel: Order) -> str:
+    return f"cancelled by {cancel.by}: {cancel.reason}"
+
+
+def _gone(held: Held) -> str:
+    """The note on what has vanished from where it was said."""
+    series, day = name_and_day(held.event)
+    call_off = f"`warmline prescale cancel {held.event}`"
+    where, fix = "the cluster's orders", f"{call_off} lets it go now."
+    if held.calendar != SOURCE:
+        mark = f"put {day} into cancelled_on of {series}" if day else "mark it `cancelled: true`"
+        where, fix = "the calendar", f"To let it go now {mark}, or run {call_off}."
+    return f"{held.event}: gone from {where}, held at {held.floor} to its end {held.until.format_iso()}. {fix}"
 
 
 def _why(window: Window, now: Instant) -> str:

@@ -1,7 +1,7 @@
-"""What one run does to one ScaledObject: a pure function of (windows, observed state, now).
+"""What one run does to one ScaledObject: a pure function of (windows, orders, observed state, now).
 
-The floor is recomputed, never restored: floor(now) = max(baseline, every active event). Raising needs one voice,
-lowering needs certainty. One patch carries all of it, so that a crash leaves either the old state or the new one.
+The floor is recomputed, never restored: floor(now) = max(baseline, every active event, every order). Raising needs one
+voice, lowering needs certainty. One patch carries all of it: a crash leaves either the old state or the new one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from prescale import record as book
 from prescale.claims import Claims
 from prescale.clock import Clock
 from prescale.observed import Observed
+from prescale.orders.order import NONE, Orders
 from prescale.record import Held, Kept, Record
 from prescale.timetable import Window
 from stacks import ownership
@@ -36,24 +37,40 @@ class Decision:
     findings: tuple[str, ...] = ()
 
 
-def decide(observed: Observed, windows: Sequence[Window], calendar: str, clock: Clock) -> Decision:
+def decide(
+    observed: Observed,
+    windows: Sequence[Window],
+    calendar: str,
+    clock: Clock,
+    orders: Orders = NONE,
+    *,
+    by_hand: bool = False,
+    lets_a_person_go: bool = False,
+) -> Decision:
     """Decide for one ScaledObject.
 
     Args:
         windows: of this object's service, from `calendar`.
         clock: where it is not sure, an event counts if either clock says so, and nothing is lowered.
+        orders: read after the object, or what its record says of them is newer than they are.
+        by_hand: a person ordered something: of what is recorded, only orders let go before its recorded end.
+        lets_a_person_go: a person's higher value is not kept.
     """
-    baseline, findings = _baseline(observed)
-    remembered, unreadable = _remembered(observed)
-    findings += unreadable + _clock_findings(clock)
-    is_certain = clock.is_sure and baseline is not None and remembered is not None
+    baseline, findings = baseline_of(observed)
+    remembered, unreadable = record_of(observed)
+    findings += [*unreadable, *_clock_findings(clock), *orders.unreadable]
+    is_certain = clock.is_sure and baseline is not None and remembered is not None and not orders.unreadable
     before = remembered or Record()
-    claims = claiming.of_events(observed, before, windows, calendar, clock, is_certain=is_certain)
+    claims = claiming.of_events(
+        observed, before, windows, calendar, clock, orders=orders, is_certain=is_certain, by_hand=by_hand
+    )
     findings += claims.findings
     may_lower = is_certain and claims.may_lower
     wanted = max(baseline or 0, claims.floor)
 
-    kept = claiming.of_a_person(observed, before, claims, baseline, clock.now, may_lower=may_lower)
+    kept = None
+    if not (lets_a_person_go and may_lower):
+        kept = claiming.of_a_person(observed, before, claims, baseline, clock.now, may_lower=may_lower)
     if remembered is None and observed.live > (baseline or 0):
         # The lost record may have held an event up: what is there counts as a person's until somebody has looked.
         kept = Kept(observed.live, claiming.kept_until(claims.events, clock.now))
@@ -70,11 +87,12 @@ def decide(observed: Observed, windows: Sequence[Window], calendar: str, clock: 
         activation = _activation(observed, before, claims, target, may_lower=may_lower)
         set_to = target if target == wanted or target != observed.live else before.set_to
         after = Record(set_to, claims.events, kept, activated=activation in {"set", "keep"})
-        patch = _patch(observed, None if _says_nothing(after, target, wanted) else after, target, activation)
+        patch = patch_to(observed, None if _says_nothing(after, target, wanted) else after, target, activation)
     return Decision(target, wanted, claims.events, patch, tuple(notes), tuple(findings))
 
 
-def _baseline(observed: Observed) -> tuple[int | None, list[str]]:
+def baseline_of(observed: Observed) -> tuple[int | None, list[str]]:
+    """The annotated baseline in replicas; None, and why, where it cannot be read."""
     text = observed.annotations.get(ownership.BASELINE_ANNOTATION)
     if text is not None and text.isascii() and text.isdigit() and len(text) < 7:
         return int(text), []
@@ -83,7 +101,8 @@ def _baseline(observed: Observed) -> tuple[int | None, list[str]]:
     return None, [f"the annotation {ownership.BASELINE_ANNOTATION} {state}. {fix}"]
 
 
-def _remembered(observed: Observed) -> tuple[Record | None, list[str]]:
+def record_of(observed: Observed) -> tuple[Record | None, list[str]]:
+    """What earlier runs noted on the object; None, and why, where it cannot be read."""
     text = observed.annotations.get(ownership.FLOOR_ANNOTATION)
     if text is None:
         return Record(), []
@@ -108,7 +127,7 @@ def _told(observed: Observed, before: Record, kept: Kept | None, wanted: int, ta
     if kept and kept.floor > wanted and kept.floor <= observed.max_replicas:
         notes.append(f"a person's {kept.floor} is kept until {kept.until.format_iso()}; {wanted} would do")
     elif before.kept and not kept and target < live:
-        notes.append(f"a person's {before.kept.floor} was kept to its time and is let go")
+        notes.append(f"a person's {before.kept.floor} is let go")
     if _is_stuck(observed, target):
         notes.append(f"it is at 0 replicas: force-activation has KEDA bring up {target}, whatever its trigger says")
     if live < wanted and before.set_to is not None and live != before.set_to:
@@ -171,7 +190,12 @@ def _says_nothing(after: Record, target: int, wanted: int) -> bool:
     return target <= wanted or after.set_to is None
 
 
-def _patch(observed: Observed, after: Record | None, target: int, activation: str | None) -> dict[str, Any] | None:
+def patch_to(observed: Observed, after: Record | None, target: int, activation: str | None) -> dict[str, Any] | None:
+    """The one merge patch that makes it so; None if it is so.
+
+    Args:
+        activation: `set`, `remove`, or anything else to leave force-activation alone.
+    """
     annotations: dict[str, str | None] = {}
     text = observed.annotations.get(ownership.FLOOR_ANNOTATION)
     # Compared by meaning: KEDA copies annotations to the HPA, so another order of keys is no reason to write.

@@ -10,15 +10,41 @@ READ_ALL = ("list",)
 
 @dataclass(frozen=True)
 class Permission:
-    """`verbs` on one resource of an API group, in the stack's namespace; `everywhere`: by a ClusterRole."""
+    """`verbs` on one resource of an API group, in the stack's namespace; `everywhere`: by a ClusterRole.
+
+    `of_orders`: on the one object that keeps the stack's orders, `stacks.ownership.orders_name`, and on no other.
+    """
 
     group: str
     resource: str
     verbs: tuple[str, ...]
     everywhere: bool = False
+    of_orders: bool = False
 
 
 CAPABILITIES: Mapping[str, tuple[Permission, ...]] = {
+    # A runner: it reads orders, and writes none.
+    "sync": (
+        Permission("keda.sh", "scaledobjects", ("get", "list", "patch")),
+        Permission("autoscaling", "horizontalpodautoscalers", READ_ALL),
+        Permission("", "configmaps", ("get",), of_orders=True),
+    ),
+    "status": (
+        Permission("keda.sh", "scaledobjects", READ_ALL),
+        Permission("autoscaling", "horizontalpodautoscalers", READ_ALL),
+        Permission("", "configmaps", ("get",), of_orders=True),
+        Permission("", "pods", READ_ALL),
+        # A POST through the API server's proxy asks each pod for one token; `--pods-via direct` does without.
+        Permission("", "pods/proxy", ("create",)),
+    ),
+    # now, hold, cancel, release. Who may not patch ScaledObjects may order all the same: the next run does it.
+    "orders": (
+        Permission("keda.sh", "scaledobjects", ("get", "list", "patch")),
+        Permission("autoscaling", "horizontalpodautoscalers", READ_ALL),
+        Permission("", "configmaps", ("get", "patch", "delete"), of_orders=True),
+        # No rule can name what is not there yet.
+        Permission("", "configmaps", ("create",)),
+    ),
     "preflight": (
         Permission("keda.sh", "scaledobjects", READ_ALL),
         Permission("keda.sh", "triggerauthentications", READ_ALL),

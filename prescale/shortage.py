@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from whenever import Instant
 
+from prescale.clock import Clock
+from prescale.orders.order import NONE, Orders
 from prescale.timetable import Timetable, Window
 from stacks.loader import Stack
 from stacks.spec import NodePool
@@ -16,8 +18,9 @@ from stacks.spec import NodePool
 class Shortage:
     """From `since` on, `events` and the baselines beside them need `needed` GPUs of a pool that has `available`.
 
-    Without events the baselines alone do. `at_risk` are those of them with the lowest priority, if they differ: their
-    floors are to go first, by a person's hand, for nothing is lowered here.
+    Orders that hold a floor are among the events; without any the baselines alone do. `at_risk` are those of the
+    calendar with the lowest priority, if they differ: their floors are to go first, by a person's hand, for nothing is
+    lowered here.
     """
 
     pool: str
@@ -28,29 +31,35 @@ class Shortage:
     at_risk: tuple[str, ...] = ()
 
 
-def shortages(stack: Stack, table: Timetable, now: Instant) -> tuple[Shortage, ...]:
+def shortages(stack: Stack, table: Timetable, now: Instant, orders: Orders = NONE) -> tuple[Shortage, ...]:
     """Every one to come, in the order of pools and time.
 
     Once for the same events of a pool: from its first moment on, with the most that it comes to need.
     """
     found: dict[tuple[str, tuple[str, ...]], Shortage] = {}
     for name, pool in stack.platform.node_pools.items():
-        for shortage in _of_pool(stack, table, now, name, pool):
+        for shortage in _of_pool(stack, table, now, name, pool, orders=orders):
             first = found.setdefault((name, shortage.events), shortage)
             found[name, shortage.events] = replace(first, needed=max(first.needed, shortage.needed))
     return tuple(found.values())
 
 
-def _of_pool(stack: Stack, table: Timetable, now: Instant, name: str, pool: NodePool) -> Iterator[Shortage]:
+def _of_pool(
+    stack: Stack, table: Timetable, now: Instant, name: str, pool: NodePool, *, orders: Orders
+) -> Iterator[Shortage]:
     services = {key: service for key, service in stack.platform.services.items() if service.node_pool == name}
-    windows = [window for window in table.windows if window.service in services]
+    windows = [window for window in table.windows if window.service in services and not _is_off(window, orders, now)]
+    table = replace(table, windows=tuple(windows))
     # Floors only rise where one is raised: a sum that is too high at all is too high at one of these moments.
     to_come = [window for window in windows if window.end.to_instant() > now]
     raises = {max(now, at) for window in to_come for at in (window.raise_at, *(rise.raise_at for rise in window.rises))}
     for moment in sorted({now, *raises}):
-        events = tuple(dict.fromkeys(window.event for window in windows if window.active(moment)))
+        ordered = {key: orders.floors(key, Clock(moment)) for key in services}
+        names = [window.event for window in windows if window.active(moment)]
+        events = tuple(dict.fromkeys([*names, *(order.event for said in ordered.values() for order in said)]))
         needed = sum(
-            table.floor_at(moment, key, service.replicas.min) * service.gpus_per_replica
+            max([table.floor_at(moment, key, service.replicas.min), *(order.floor for order in ordered[key])])
+            * service.gpus_per_replica
             for key, service in services.items()
         )
         if needed > pool.most_gpus:
@@ -72,3 +81,7 @@ def _least(windows: Iterable[Window]) -> Iterable[str]:
     if all(window.priority == lowest for window in found):
         return ()
     return dict.fromkeys(window.event for window in found if window.priority == lowest)
+
+
+def _is_off(window: Window, orders: Orders, now: Instant) -> bool:
+    return orders.cancel(window.event, window.service, Clock(now)) is not None

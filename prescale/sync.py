@@ -14,6 +14,8 @@ from prescale.clock import Clock
 from prescale.decision import Decision, decide
 from prescale.objects import Conflict, Objects, Refused
 from prescale.observed import Observed, observe
+from prescale.orders import store
+from prescale.orders.order import Order, Orders
 from prescale.timetable import Timetable
 from stacks.reach import OutOfReach
 
@@ -30,8 +32,8 @@ class Outcome:
 
     `was` and `target` are minReplicaCount before and after. `hpa_name` is set where the HPA must show the target, and
     `in_force_s` is how long it took to, in seconds after the patch; None where it was so already, or never was.
-    `wanted` is what baseline and events ask for, and `until` when the last of these events ends. `hpa` names the HPA,
-    `hpa_min` is its minReplicas where the run had to look.
+    `wanted` is what baseline, events and orders ask for, and `until` when the last of these ends; `orders` are those of
+    the service that are in force. `hpa` names the HPA, `hpa_min` is its minReplicas where the run had to look.
     """
 
     service: str
@@ -42,6 +44,7 @@ class Outcome:
     hpa_name: str | None = None
     in_force_s: float | None = None
     events: tuple[str, ...] = ()
+    orders: tuple[Order, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     wanted: int | None = None
@@ -52,7 +55,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Run:
-    """The surroundings of one run. `at` plays another time, for dry runs only."""
+    """The surroundings of one run, over `services` or, by hand, over some of them.
+
+    For dry runs only, `at` plays another time, `proposed` are orders as if they had been said, and `taken_back` names
+    those as if they had not. `by_hand` and `lets_a_person_go` are `decide`'s.
+    """
 
     stack: str
     table: Timetable
@@ -61,10 +68,32 @@ class Run:
     read_clock: Callable[[], Instant]
     dry_run: bool = False
     at: Instant | None = None
+    proposed: tuple[Order, ...] = ()
+    taken_back: tuple[str, ...] = ()
+    by_hand: bool = False
+    lets_a_person_go: bool = False
 
     def clock(self) -> Clock:
         """The time to decide by: asked anew before every decision."""
         return Clock(self.at) if self.at else self.objects.clock(self.read_clock())
+
+    def orders(self) -> Orders:
+        """What is ordered: asked after every read of an object, so that a record never knows more."""
+        found = store.read(self.objects, self.stack)
+        said = (order for order in found.said if order.name not in self.taken_back)
+        return Orders((*said, *self.proposed), found.unreadable)
+
+    def decide(self, observed: Observed, orders: Orders) -> Decision:
+        """What to do to one object."""
+        return decide(
+            observed,
+            self.table.of(observed.service),
+            self.table.calendar,
+            self.clock(),
+            orders,
+            by_hand=self.by_hand,
+            lets_a_person_go=self.lets_a_person_go,
+        )
 
 
 def sync(run: Run) -> tuple[Outcome, ...]:
@@ -76,13 +105,16 @@ def sync(run: Run) -> tuple[Outcome, ...]:
         OutOfReach: the cluster did not answer; its text says what had been changed before, if anything.
     """
     outcomes: list[Outcome] = []
-    found = sorted(run.objects.scaled_objects(run.stack), key=lambda item: str(item["metadata"]["name"]))
-    for scaled_object in found:
+    found = sorted(map(observe, run.objects.scaled_objects(run.stack)), key=lambda observed: observed.name)
+    orders = run.orders()
+    for observed in found:
+        if run.by_hand and observed.service not in run.services:
+            continue
         try:
-            outcomes.append(_settle(run, observe(scaled_object)))
+            outcomes.append(_settle(run, observed, orders))
         except OutOfReach as error:
             raise _after(outcomes, error) from None
-    outcomes += _without_object(run, {observe(item).service for item in found})
+    outcomes += _without_object(run, {observed.service for observed in found}, orders)
     if run.dry_run or not any(outcome.hpa_name for outcome in outcomes):
         return tuple(outcomes)
     try:
@@ -91,11 +123,11 @@ def sync(run: Run) -> tuple[Outcome, ...]:
         raise _after(outcomes, error) from None
 
 
-def _settle(run: Run, observed: Observed) -> Outcome:
+def _settle(run: Run, observed: Observed, orders: Orders) -> Outcome:
     """Decide and patch until nobody writes in between."""
     for _ in range(ATTEMPTS):
-        decision = decide(observed, run.table.of(observed.service), run.table.calendar, run.clock())
-        outcome = _outcome(observed, decision)
+        decision = run.decide(observed, orders)
+        outcome = _outcome(observed, decision, orders.in_force(run.clock(), observed.service))
         if run.dry_run or decision.patch is None:
             return outcome
         try:
@@ -108,14 +140,14 @@ def _settle(run: Run, observed: Observed) -> Outcome:
             latest = run.objects.scaled_object(observed.name)
             if latest is None:
                 return replace(outcome, patch=None, hpa_name=None, notes=("it was deleted meanwhile",))
-            observed = observe(latest)
+            observed, orders = observe(latest), run.orders()
         else:
             return replace(outcome, patched_at=time.monotonic())
     reason = f"somebody else wrote it {ATTEMPTS} times while we tried. Find out who, then run sync again."
     return Outcome(observed.service, observed.live, None, findings=(reason,))
 
 
-def _outcome(observed: Observed, decision: Decision) -> Outcome:
+def _outcome(observed: Observed, decision: Decision, orders: tuple[Order, ...]) -> Outcome:
     is_set = decision.patch is not None and decision.target > observed.live
     is_settled = decision.patch is not None or decision.target == observed.live
     is_asked = is_set or bool(decision.events)
@@ -127,6 +159,7 @@ def _outcome(observed: Observed, decision: Decision) -> Outcome:
         patch=decision.patch,
         hpa_name=observed.hpa_name if must_show else None,
         events=tuple(held.event for held in decision.events),
+        orders=orders,
         notes=decision.notes,
         findings=decision.findings,
         wanted=decision.wanted,
@@ -135,7 +168,7 @@ def _outcome(observed: Observed, decision: Decision) -> Outcome:
     )
 
 
-def _without_object(run: Run, seen: set[str]) -> list[Outcome]:
+def _without_object(run: Run, seen: set[str], orders: Orders) -> list[Outcome]:
     outcomes = []
     for service in run.services:
         if service in seen:
@@ -145,8 +178,9 @@ def _without_object(run: Run, seen: set[str]) -> list[Outcome]:
             text = absence.nothing_of(run.stack, run.objects.where)
             outcomes.append(Outcome(service, None, None, findings=(text,)))
             continue
-        now = run.clock().now
-        active = [window for window in run.table.of(service) if window.active(now)]
+        clock = run.clock()
+        windows = (window for window in run.table.of(service) if window.active(clock.now))
+        active = [window for window in windows if not orders.cancel(window.event, service, clock)]
         text = absence.not_among_the_others(run.stack, run.objects.where)
         if active:
             outcomes.append(Outcome(service, None, None, findings=(f"{active[0].event}: {text}",)))

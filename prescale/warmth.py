@@ -16,6 +16,7 @@ from prescale.clock import Clock
 from prescale.decision import decide
 from prescale.floors.ramp import Rise
 from prescale.observed import observe
+from prescale.orders.order import NONE, Orders
 from prescale.timetable import Timetable
 from stacks import ownership
 from stacks.spec import Service
@@ -72,13 +73,14 @@ class Warmth:
 
 @dataclass(frozen=True)
 class Sighting:
-    """What one look at `where` showed: ScaledObjects and pods of the stack, HPA name -> minReplicas."""
+    """What one look at `where` showed: ScaledObjects, pods and orders of the stack, HPA name -> minReplicas."""
 
     stack: str
     where: str
     scaled_objects: Sequence[Mapping[str, Any]]
     minimums: Mapping[str, int]
     pods: Sequence[PodState]
+    orders: Orders = NONE
 
 
 def pod_states(pods: Sequence[Mapping[str, Any]]) -> tuple[PodState, ...]:
@@ -134,12 +136,15 @@ def _of_one(
     at: Instant,
     now: Instant,
 ) -> Warmth:
-    active = [window for window in table.of(name) if window.active(at)]
+    orders = sighting.orders
+    windows = (window for window in table.of(name) if window.active(at))
+    active = [window for window in windows if not orders.cancel(window.event, name, Clock(at))]
     governing = max(active, key=lambda window: window.floor_at(at), default=None)
     rise = governing.rise_at(at) if governing else None
     found = [observe(item) for item in sighting.scaled_objects]
     observed = next((item for item in found if item.service == name), None)
     floor = governing.floor_at(at) if governing else 0
+    event = governing.event if governing else None
     notes: tuple[str, ...] = ()
     hpa_min = None
     if observed is None:
@@ -148,7 +153,9 @@ def _of_one(
         notes = (absent(sighting.stack, sighting.where),)
     else:
         # What a run would want then: it knows of events that vanished from the calendar, and of broken annotations.
-        wanted = decide(observed, table.of(name), table.calendar, Clock(at))
+        wanted = decide(observed, table.of(name), table.calendar, Clock(at), orders)
+        highest = max(wanted.events, key=lambda held: held.floor, default=None)
+        event = highest.event if highest and highest.floor > floor else event
         floor = max(floor, wanted.wanted)
         notes = wanted.findings
         hpa_min = sighting.minimums.get(observed.hpa_name)
@@ -162,7 +169,7 @@ def _of_one(
     answering = len(ready) - len(silent)
     return Warmth(
         service=name,
-        event=governing.event if governing else None,
+        event=event,
         floor=floor,
         hpa_min=hpa_min,
         ready=len(ready),

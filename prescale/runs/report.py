@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from whenever import Instant
 
 from prescale.sync import Outcome
-from prescale.timetable import Timetable
+from prescale.timetable import Timetable, Window
 
 # The exit codes of a run that came to its end; see `cli.exits`.
 CAME_TO_ITS_END = (0, 1)
@@ -85,8 +85,8 @@ def service_reports(
             floor_wanted=_wanted(table, baselines, outcome, now),
             floor_in_force=outcome.hpa_min,
             ready=None if ready is None else ready.get(outcome.service, 0),
-            starts_at=_next_start(table, outcome.service, now),
-            event_start=_event_start(table, outcome.service, now),
+            starts_at=_next_start(table, outcome, now),
+            event_start=_event_start(table, outcome, now),
             until=outcome.until,
             events=outcome.events,
             findings=outcome.findings,
@@ -101,11 +101,17 @@ def _wanted(table: Timetable, baselines: Mapping[str, int], outcome: Outcome, no
     return table.floor_at(now, outcome.service, baselines.get(outcome.service, 0))
 
 
-def _next_start(table: Timetable, service: str, now: Instant) -> Instant | None:
-    starts = (window.start.to_instant() for window in table.of(service) if not window.cancelled)
+def _next_start(table: Timetable, outcome: Outcome, now: Instant) -> Instant | None:
+    starts = (window.start.to_instant() for window in _standing(table, outcome) if not window.cancelled)
     return min((start for start in starts if start > now), default=None)
 
 
-def _event_start(table: Timetable, service: str, now: Instant) -> Instant | None:
-    starts = (window.start.to_instant() for window in table.of(service) if window.active(now))
+def _event_start(table: Timetable, outcome: Outcome, now: Instant) -> Instant | None:
+    starts = (window.start.to_instant() for window in _standing(table, outcome) if window.active(now))
     return max(starts, default=None)
+
+
+def _standing(table: Timetable, outcome: Outcome) -> Iterator[Window]:
+    """The service's windows that no order has called off."""
+    called_off = {order.event for order in outcome.orders if order.kind == "cancel"}
+    yield from (window for window in table.of(outcome.service) if window.event not in called_off)

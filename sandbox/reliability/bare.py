@@ -7,17 +7,24 @@ from __future__ import annotations
 
 import sys
 
-from lightkube import Client
+from lightkube import ApiError, Client
 from lightkube.generic_resource import create_namespaced_resource
 
 ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
 Autoscaler = create_namespaced_resource("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+
+ConfigMap = create_namespaced_resource("", "v1", "ConfigMap", "configmaps")
 
 
 def main(namespace: str, stack: str, *plurals: str) -> None:
     client = Client(namespace=namespace)
     if "scaledobjects" in plurals:
         print(len(list(client.list(ScaledObject, labels={"warmline.dev/stack": stack}))))
+    if "configmaps" in plurals:
+        try:
+            print(client.get(ConfigMap, f"warmline-orders-{stack}")["data"])
+        except ApiError:
+            print("no orders")
     if "horizontalpodautoscalers" in plurals:
         print(len(list(client.list(Autoscaler))))
 

@@ -25,7 +25,10 @@ SERVICES = (1, 500)
 MOST_CALLS = 3
 MOST_RATIO = 1.5
 BASELINE, RAISED = 2, 12
-READS = {"no event": ("scaledobjects",), "an event in force": ("scaledobjects", "horizontalpodautoscalers")}
+READS = {
+    "no event": ("scaledobjects", "configmaps"),
+    "an event in force": ("scaledobjects", "configmaps", "horizontalpodautoscalers"),
+}
 
 
 @dataclass(frozen=True)

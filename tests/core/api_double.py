@@ -1,4 +1,4 @@
-"""An API server in memory, behind lightkube's own HTTP: ScaledObjects with KEDA's HPA, conflicts, a clock, outages."""
+"""An API server in memory, behind lightkube's own HTTP: ScaledObjects with KEDA's HPA, ConfigMaps, outages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from whenever import Instant
 from prescale.clock import now as this_clock
 from prescale.cluster import Cluster
 from stacks import ownership
-from tests.core.cluster_double import patched
+from tests.core.cluster_double import merged, patched
 
 OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/serving/scaledobjects"
 HPAS = "/apis/autoscaling/v2/namespaces/serving/horizontalpodautoscalers"
 PODS = "/api/v1/namespaces/serving/pods"
+CONFIG_MAPS = "/api/v1/namespaces/serving/configmaps"
 
 
 class ApiDouble:
@@ -32,6 +33,8 @@ class ApiDouble:
         self.clock: Callable[[], Instant] = this_clock
         self.keda_works = True
         self.minimums: dict[str, int] = {}
+        self.running: dict[str, int] = {}
+        self.config_maps: dict[str, dict[str, Any]] = {}
         self.answers: list[httpx2.Response | Exception] = []
         self.before_patch: list[Callable[[], None]] = []
         self.patches: list[tuple[str, dict[str, Any], str]] = []
@@ -46,6 +49,8 @@ class ApiDouble:
             if isinstance(answer, Exception):
                 raise answer
             return answer
+        if request.url.path.startswith(CONFIG_MAPS):
+            return self._config_map(request, request.url.path.removeprefix(CONFIG_MAPS).removeprefix("/"))
         name = request.url.path.removeprefix(f"{OBJECTS}/")
         if request.method == "PATCH":
             return self._patch(name, json.loads(request.content), request.url.params["fieldManager"])
@@ -60,8 +65,7 @@ class ApiDouble:
             key, _, value = request.url.params["labelSelector"].partition("=")
             return self._list(item for item in self.objects.values() if item["metadata"]["labels"].get(key) == value)
         if path == HPAS:
-            hpas = ({"metadata": {"name": n}, "spec": {"minReplicas": least}} for n, least in self.minimums.items())
-            return self._list(hpas)
+            return self._list(self._hpa(hpa, least) for hpa, least in self.minimums.items())
         if path == PODS:
             return self._list(self.pods)
         if name in self.objects:
@@ -81,6 +85,36 @@ class ApiDouble:
         self.objects[name] = patched(current, patch, manager)
         self._reconcile()
         return self._json(200, self.objects[name])
+
+    def _config_map(self, request: httpx2.Request, name: str) -> httpx2.Response:
+        current = self.config_maps.get(name)
+        if request.method == "POST":
+            made = json.loads(request.content)
+            name = made["metadata"]["name"]
+            if name in self.config_maps:
+                return self._json(409, {"kind": "Status", "code": 409, "message": f"{name} already exists"})
+            self.config_maps[name] = merged(made, {"metadata": {"resourceVersion": "1"}})
+        elif current is None:
+            return self._json(404, {"kind": "Status", "code": 404, "message": f"{name} not found"})
+        elif request.method == "PATCH":
+            patch, version = json.loads(request.content), current["metadata"]["resourceVersion"]
+            if patch["metadata"]["resourceVersion"] != version:
+                return self._json(409, {"kind": "Status", "code": 409, "message": "the object has been modified"})
+            patch["metadata"]["resourceVersion"] = str(int(version) + 1)
+            self.config_maps[name] = merged(current, patch)
+        elif request.method == "DELETE":
+            del self.config_maps[name]
+            return self._json(200, {"kind": "Status", "status": "Success"})
+        return self._json(200, self.config_maps[name])
+
+    def _hpa(self, name: str, minimum: int) -> dict[str, Any]:
+        running = {"status": {"currentReplicas": self.running[name]}} if name in self.running else {}
+        return {"metadata": {"name": name}, "spec": {"minReplicas": minimum}, **running}
+
+    def orders(self, stack: str = "local") -> dict[str, Any]:
+        """Name -> entry of every order that is kept."""
+        kept = self.config_maps.get(ownership.orders_name(stack), {})
+        return {name: json.loads(text) for name, text in kept.get("data", {}).items()}
 
     def person(self, name: str, minimum: int) -> None:
         """Somebody patches minReplicaCount by hand."""

@@ -1,0 +1,45 @@
+"""Orders about support-bot, said at T0, and a run by hand against the double: what tests of orders are written with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prescale.clock import Clock
+from prescale.orders.giving import Author
+from prescale.orders.order import Order, Term, cancel_of, of_a_service
+from prescale.sync import Outcome, Run, sync
+from prescale.timetable import Timetable
+from tests.core.api_double import ApiDouble
+from tests.core.decision_cases import HERE, HOUR, at
+
+BOT = "support-bot"
+ALICE = Author("alice@laptop", "on the news")
+
+
+def now(floor: int = 12, until_s: float = 2 * HOUR, at_s: float = 0) -> Order:
+    return of_a_service("now", BOT, floor, Term(at(at_s), at(until_s), ALICE.by, ALICE.reason))
+
+
+def held(floor: int, until_s: float = 2 * HOUR) -> Order:
+    return of_a_service("hold", BOT, floor, Term(at(0), at(until_s), ALICE.by, ALICE.reason))
+
+
+def cancelled(event: str, until_s: float = 4 * HOUR, service: str | None = None) -> Order:
+    return cancel_of(event, service, Term(at(0), at(until_s), ALICE.by, ALICE.reason))
+
+
+def hand(api: ApiDouble, seconds: float = 0, *windows: Any, dry_run: bool = False, kind: type[Run] = Run) -> Run:
+    """What a person's command works with at `seconds` after T0, by both clocks."""
+    api.clock = lambda: at(seconds)
+    cluster = api.cluster()
+    cluster.clock = Clock  # type: ignore[method-assign]
+    by_hand = kind is Run
+    return kind("local", Timetable(HERE, windows), (BOT,), cluster, lambda: at(seconds), dry_run, by_hand=by_hand)
+
+
+def runner(api: ApiDouble, seconds: float = 0, *windows: Any) -> Outcome:
+    """What a runner of the calendar `windows` does then, to the first object."""
+    api.clock = lambda: at(seconds)
+    cluster = api.cluster()
+    cluster.clock = Clock  # type: ignore[method-assign]
+    return sync(Run("local", Timetable(HERE, windows), (BOT,), cluster, lambda: at(seconds)))[0]
