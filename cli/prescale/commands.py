@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cli.options import examples
+from cli.prescale.orders import cancel, hold, now, release
 from cli.prescale.plan import plan
 from cli.prescale.preflight import preflight
 from cli.prescale.schedule import schedule
@@ -27,8 +28,5 @@ def prescale() -> None:
     """
 
 
-prescale.add_command(plan)
-prescale.add_command(sync)
-prescale.add_command(status)
-prescale.add_command(preflight)
-prescale.add_command(schedule)
+for _command in (plan, sync, status, preflight, now, hold, cancel, release, schedule):
+    prescale.add_command(_command)

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
     from whenever import Instant
 
+    from prescale.orders.order import Order
     from prescale.warmth import Warmth
 
 
 @dataclass(frozen=True)
 class _Look:
-    """What was seen of one stack. `zone` is its calendar's."""
+    """What was seen of one stack. `zone` is its calendar's, `orders` those in force."""
 
     stack: str
     at: Instant
     zone: str
     warmths: Sequence[Warmth]
+    orders: Sequence[Order]
 
 
 @click.command(
@@ -54,17 +56,22 @@ def status(ctx: click.Context, stack_names: tuple[str, ...], at: str | None, pod
     """Say whether it is warm: floor in force on the HPA, that many Ready, that many answering one token.
 
     Exits 1 if not, and says what is missing and by when it will be there. With --at, against the floor of that time.
-    Of several stacks the exit code is the worst: 2 before 3 before 1 before 0.
+    Lists the orders that are in force, with who gave them and why. Of several stacks the exit code is the worst: 2
+    before 3 before 1 before 0.
     """
-    from cli.prescale import text
+    from cli.prescale import status_text
 
     runs = []
     for ran in in_turn(stack_names, lambda stack: _look(stack, at, pods_via)):
         runs.append(ran)
         if output == "table" and (seen := ran.result):
-            click.echo("\n".join([*heading(ran.stack, stack_names), *text.status_lines(seen.warmths, seen.zone)]))
+            click.echo(
+                "\n".join([*heading(ran.stack, stack_names), *status_text.lines(seen.warmths, seen.zone, seen.orders)])
+            )
     if output != "table":
-        emit_runs(stack_names, runs, lambda seen: text.status_data(seen.stack, seen.at, seen.warmths), output)
+        emit_runs(
+            stack_names, runs, lambda seen: status_text.data(seen.stack, seen.at, seen.warmths, seen.orders), output
+        )
     ctx.exit(worst(_exit_code(ran) for ran in runs))
 
 
@@ -78,15 +85,18 @@ def _look(stack: str, at: str | None, pods_via: str) -> _Look:
     planned = timetable(loaded, asked)
 
     from prescale.asking import asker
+    from prescale.clock import Clock
     from prescale.cluster import Cluster
+    from prescale.orders import store
     from prescale.warmth import Sighting, look, pod_states
 
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     seen = cluster.scaled_objects(stack), cluster.minimums(), pod_states(cluster.pods(stack))
-    sighting = Sighting(stack, cluster.where, *seen)
+    orders = store.read(cluster, stack)
+    sighting = Sighting(stack, cluster.where, *seen, orders)
     ask = asker(cluster, "direct" if pods_via == "direct" else "api")
     warmths = look(planned, loaded.platform.services, sighting, ask, at=asked, now=read_clock())
-    return _Look(stack, asked, loaded.calendar.timezone, warmths)
+    return _Look(stack, asked, loaded.calendar.timezone, warmths, orders.in_force(Clock(asked)))
 
 
 def _exit_code(ran: Ran[_Look]) -> int:

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Synced:
-    """One stack's run that came to its end."""
+    """One stack's run that came to its end. `zone` is its calendar's."""
 
     stack: str
     at: Instant
     platform: Platform
+    zone: str
     table: Timetable
     outcomes: Sequence[Outcome]
     cluster: Cluster
@@ -61,7 +62,7 @@ def sync(
     output: str,
     telling: Telling,
 ) -> None:
-    """Make the floor true: raise what an active event asks for, let go of what is over.
+    """Make the floor true: raise what an active event or an order asks for, let go of what is over.
 
     Exits 1 if something needs a person: a floor refused or not in force, a clock that is wrong, a target that is
     missing, a stack that is not built yet. --at works together with --dry-run only.
@@ -76,7 +77,7 @@ def sync(
         raise click.UsageError("--at shows what would be done at another time: use it together with --dry-run.")
     if telling.takes_stdout and output != "table":
         raise click.UsageError(f"--log-file - and -o {output} both want standard output: leave one of them out.")
-    from cli.prescale import text
+    from cli.prescale import sync_text
 
     telling = replace(telling, is_silent=dry_run)
     runs = []
@@ -85,11 +86,11 @@ def sync(
         if telling.has_readers or telling.has_webhook:
             telling.tell(_report(ran))
         if output == "table" and not telling.takes_stdout and (done := ran.result):
-            lines = text.sync_lines(done.outcomes, done.table, done.at, dry_run=dry_run)
+            lines = sync_text.lines(done.outcomes, done.table, done.at, done.zone, dry_run=dry_run)
             click.echo("\n".join([*heading(ran.stack, stack_names), *lines]))
     if output != "table" and not telling.takes_stdout:
         emit_runs(
-            stack_names, runs, lambda done: text.sync_data(done.stack, done.at, done.outcomes, dry_run=dry_run), output
+            stack_names, runs, lambda done: sync_text.data(done.stack, done.at, done.outcomes, dry_run=dry_run), output
         )
     telling.end()
     ctx.exit(worst(_exit_code(ran) for ran in runs))
@@ -116,7 +117,7 @@ def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
         from prescale.runs.looking import count_ready, with_minimums
 
         outcomes, ready = with_minimums(cluster, outcomes), count_ready(cluster, stack, outcomes)
-    return _Synced(stack, now, loaded.platform, planned, outcomes, cluster, ready)
+    return _Synced(stack, now, loaded.platform, loaded.calendar.timezone, planned, outcomes, cluster, ready)
 
 
 def _report(ran: Ran[_Synced]) -> RunReport:
