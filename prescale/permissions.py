@@ -1,4 +1,4 @@
-"""What each way of running the pre-scaler may do in a cluster, and nothing more: what Roles are made from."""
+"""What each look at a cluster and each order may do there, and nothing more. A runner's own is in `stacks.runner`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,6 @@ class Permission:
 
 
 CAPABILITIES: Mapping[str, tuple[Permission, ...]] = {
-    # A runner: it reads orders, and writes none.
-    "sync": (
-        Permission("keda.sh", "scaledobjects", ("get", "list", "patch")),
-        Permission("autoscaling", "horizontalpodautoscalers", READ_ALL),
-        Permission("", "configmaps", ("get",), of_orders=True),
-    ),
     "status": (
         Permission("keda.sh", "scaledobjects", READ_ALL),
         Permission("autoscaling", "horizontalpodautoscalers", READ_ALL),

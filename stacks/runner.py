@@ -20,7 +20,7 @@ PERIODS_MIN = (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30)
 MOST_CHARACTERS = 52
 
 # Whose names a rule is held to. `any`: a list cannot be held to names.
-Of = Literal["any", "services", "findings"]
+Of = Literal["any", "services", "orders", "findings"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {
         Rule("keda.sh", "scaledobjects", ("list",)),
         Rule("keda.sh", "scaledobjects", ("get", "patch"), "services"),
     ),
+    # Know what people ordered: `prescale now`, `hold`, `cancel`. A run that may not read it lowers nothing.
+    "orders": (Rule("", "configmaps", ("get",), "orders"),),
     # See whether a floor is in force.
     "hpas": (Rule("autoscaling", "horizontalpodautoscalers", ("list",)),),
     # Count Ready pods for the log and the metrics.
