@@ -95,19 +95,19 @@ def read(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, output: s
     """
     from cli.bench import data, record, text
     from cli.bench.answer import answered, question
-    from cli.output import emit, table, terminal_columns
+    from cli.output import emit, table, terminal_columns, wrapped
 
     answer = answered(paths, question(**asked))
     if output == "json":
         emit(data.answer_data(answer), output)
     else:
-        click.echo(text.promise(answer.objective))
+        click.echo(wrapped(text.promise(answer.objective)))
         for told in answer.sweeps:
             reading = told.reading
-            click.echo("\n".join(["", reading.sweep.name, *record.lines(told.recorded)]))
+            click.echo("\n".join(["", *map(wrapped, [reading.sweep.name, *record.lines(told.recorded)])]))
             columns, *rows = text.table_of(reading, terminal_columns())
             table(columns, rows)
-            click.echo("\n".join([*text.remark_lines(reading), "", *text.conclusions(reading)]))
+            click.echo("\n".join(map(wrapped, [*text.remark_lines(reading), "", *text.conclusions(reading)])))
     _end(ctx, answer, strict=strict)
 
 
