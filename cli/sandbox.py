@@ -163,10 +163,11 @@ def bench_event(time_scale: int, seed: int, work: str, to: str, beside: str) -> 
 @click.option("--rounds", type=click.IntRange(1), help="Rounds of 8 runs at once. [default: 100]")
 @click.option("--calendars", type=click.IntRange(1), help="Spoiled calendar files. [default: 300]")
 @click.option("--pairs", type=click.IntRange(0), help="Runs that are timed beside a bare script. [default: 30]")
+@click.option("--away-s", type=click.IntRange(1), help="Seconds the API server is away. [default: 60]")
 @click.option(
     "--only",
     multiple=True,
-    type=click.Choice(["kills", "crowd", "calendars", "cost"]),
+    type=click.Choice(["kills", "crowd", "calendars", "cost", "outages"]),
     help="One part; may be repeated.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of calendars, kills and mutations.")

@@ -6,7 +6,8 @@ import json
 import platform
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,10 +17,10 @@ from typing import Any, Protocol
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from sandbox import lifecycle, machine
-from sandbox.control_plane.startup import API_TOOLS
+from sandbox.control_plane.startup import TOOLS as PROGRAMS
 from sandbox.layout import Layout, free_ports
 from sandbox.places import REPOSITORY
-from sandbox.reliability import calendars, cost, crowd, kills
+from sandbox.reliability import calendars, cost, crowd, kills, outages
 from sandbox.toolchain.tools import TOOLS
 
 Say = Callable[[str], None]
@@ -38,16 +39,17 @@ class Result(Protocol):
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of each part. `pairs` of runs are timed; none where nothing is to be timed."""
+    """How much of each part. `pairs` of runs are timed, none where nothing is to be timed; `away_s` is in seconds."""
 
     kills: int
     rounds: int
     calendars: int
     pairs: int
+    away_s: int
 
 
-FULL = Sizes(kills=300, rounds=100, calendars=300, pairs=30)
-SAMPLE = Sizes(kills=20, rounds=5, calendars=60, pairs=0)
+FULL = Sizes(kills=300, rounds=100, calendars=300, pairs=30, away_s=60)
+SAMPLE = Sizes(kills=20, rounds=5, calendars=60, pairs=0, away_s=2)
 
 # Part -> how it is measured, in the order of the page.
 PARTS: dict[str, Callable[[Layout, Path, Sizes, int, Say], Result]] = {
@@ -55,7 +57,10 @@ PARTS: dict[str, Callable[[Layout, Path, Sizes, int, Say], Result]] = {
     "crowd": lambda layout, folder, sizes, seed, say: crowd.measure(layout, folder, sizes.rounds, seed, say),
     "calendars": lambda layout, folder, sizes, seed, say: calendars.measure(layout, folder, sizes.calendars, seed, say),
     "cost": lambda layout, folder, sizes, _, say: cost.measure(layout, folder, sizes.pairs, say),
+    "outages": lambda layout, folder, sizes, _, say: outages.measure(layout, folder, sizes.away_s, say),
 }
+# Where KEDA and the HPA have to act. The others are measured where nothing does.
+ON_ALL_OF_IT = {"outages"}
 
 
 def measure(
@@ -72,22 +77,29 @@ def measure(
     """
     shutil.rmtree(work, ignore_errors=True)
     failures: list[str] = []
-    try:
-        layout = lifecycle.up(
-            (), say, work / "sandbox", prometheus_port=free_ports(1)[0], with_pulumi=False, api_only=True
-        )
-        for name, part in PARTS.items():
-            if only and name not in only:
-                continue
-            say(f"{name}:")
-            began = time.monotonic()
-            result = part(layout, work, sizes, seed, say)
-            failures += result.failures
-            told = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "seed": seed, "took_s": round(time.monotonic() - began)}
-            _keep(to, name, {**result.facts(), **told, **_surroundings(), "beside": beside})
-    finally:
-        lifecycle.down(say, work / "sandbox")
+    for api_only in (True, False):
+        names = [name for name in PARTS if (name in ON_ALL_OF_IT) != api_only and (not only or name in only)]
+        if not names:
+            continue
+        with _control_plane(work / "sandbox", say, api_only=api_only) as layout:
+            for name in names:
+                say(f"{name}:")
+                began = time.monotonic()
+                result = PARTS[name](layout, work, sizes, seed, say)
+                failures += result.failures
+                told = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "seed": seed, "beside": beside}
+                took_s = round(time.monotonic() - began)
+                _keep(to, name, {**result.facts(), **told, "took_s": took_s, **_surroundings()})
     return failures
+
+
+@contextmanager
+def _control_plane(directory: Path, say: Say, *, api_only: bool) -> Iterator[Layout]:
+    try:
+        port = free_ports(1)[0]
+        yield lifecycle.up((), say, directory, prometheus_port=port, with_pulumi=False, api_only=api_only)
+    finally:
+        lifecycle.down(say, directory)
 
 
 def page(folder: Path) -> Path:
@@ -117,7 +129,7 @@ def _keep(folder: Path, name: str, facts: dict[str, Any]) -> None:
 
 
 def _surroundings() -> dict[str, str]:
-    tools = sorted(f"{tool.name} {tool.version}" for tool in TOOLS if tool.name in API_TOOLS)
+    tools = sorted(f"{tool.name} {tool.version}" for tool in TOOLS if tool.name in PROGRAMS)
     libraries = [f"{name} {version(name)}" for name in LIBRARIES]
     return {
         "machine": machine.description(),

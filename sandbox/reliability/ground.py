@@ -109,7 +109,7 @@ class Ground:
             list(builders.map(self._build, self.services))
 
     def _build(self, service: Service) -> None:
-        applied = ScaledObject(**_scaled_object(self.namespace, service))
+        applied = ScaledObject(**scaled_object(self.namespace, service))
         made = self.api.apply(applied, field_manager=BUILDER, force=True)
         self.api.create(Autoscaler(**_autoscaler(self.namespace, service, made["metadata"]["uid"])))
 
@@ -217,7 +217,8 @@ def _platform(namespace: str, services: Iterable[Service]) -> dict[str, Any]:
     return platform
 
 
-def _scaled_object(namespace: str, service: Service) -> dict[str, Any]:
+def scaled_object(namespace: str, service: Service) -> dict[str, Any]:
+    """One as it is built, at its baseline."""
     trigger = {"serverAddress": "http://127.0.0.1:9", "query": "none", "threshold": "40"}
     return {
         "metadata": ObjectMeta(
