@@ -84,7 +84,7 @@ def sync(
     for ran in in_turn(stack_names, lambda stack: _run(stack, at, dry_run=dry_run, tells=telling.has_readers)):
         runs.append(ran)
         if telling.has_readers or telling.has_webhook:
-            telling.tell(_report(ran))
+            telling.tell(_report(ran), ran.result.cluster if ran.result else None)
         if output == "table" and not telling.takes_stdout and (done := ran.result):
             lines = sync_text.lines(done.outcomes, done.table, done.at, done.zone, dry_run=dry_run)
             click.echo("\n".join([*heading(ran.stack, stack_names), *lines]))

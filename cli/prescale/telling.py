@@ -14,6 +14,7 @@ import click
 if TYPE_CHECKING:
     from whenever import Instant
 
+    from prescale.cluster import Cluster
     from prescale.runs.exposition import Before
     from prescale.runs.memory import Memory
     from prescale.runs.report import RunReport
@@ -48,7 +49,7 @@ _OPTIONS = (
         "--state-file",
         type=_FILE,
         metavar="FILE",
-        help="Where it is kept what the webhook was told; it is asked for with a webhook.",
+        help="Where it is kept what the webhook was told; without it, in a ConfigMap of the stack's namespace.",
     ),
 )
 
@@ -99,12 +100,12 @@ class Telling:
     def has_webhook(self) -> bool:
         return not self.is_silent and (self.webhook_url_file is not None or bool(os.environ.get(WEBHOOK)))
 
-    def tell(self, report: RunReport) -> None:
+    def tell(self, report: RunReport, cluster: Cluster | None) -> None:
         """Log one run, and tell its news, now: the next stack may take its time."""
         if self.has_readers:
             self._log(replace(report, last_success=self._last_success(report)))
         if self.has_webhook:
-            self._tell_news(report)
+            self._tell_news(report, cluster)
 
     def end(self) -> None:
         """Write the metrics of all runs."""
@@ -142,12 +143,12 @@ class Telling:
                 self._before = read("")
         return self._before.last_success(report.stack)
 
-    def _tell_news(self, report: RunReport) -> None:
+    def _tell_news(self, report: RunReport, cluster: Cluster | None) -> None:
         from prescale.runs import news, webhook
         from prescale.runs.memory import Forgotten
 
         try:
-            memory, state = self._memory(), news.state(report)
+            memory, state = self._memory(cluster), news.state(report)
             if state == memory.recall(report.stack):
                 return
             webhook.send(self._webhook_url(), news.message(report))
@@ -156,12 +157,16 @@ class Telling:
             said = "The run itself is not touched by it."
             click.echo(f"stack {report.stack}: the webhook was not told: {error}. {said}", err=True)
 
-    def _memory(self) -> Memory:
-        from prescale.runs.memory import FileMemory, Forgotten
+    def _memory(self, cluster: Cluster | None) -> Memory:
+        from prescale.runs.memory import ClusterMemory, FileMemory, Forgotten
 
-        if self.state_file is None:
-            raise Forgotten("--state-file has to say where it is kept what it was told")
-        return FileMemory(self.state_file)
+        if self.state_file is not None:
+            return FileMemory(self.state_file)
+        if cluster is None:
+            raise Forgotten(
+                "what it was told is kept in the cluster, which was not reached (--state-file keeps it here)"
+            )
+        return ClusterMemory(cluster)
 
     def _webhook_url(self) -> str:
         from prescale.runs.webhook import NotTold

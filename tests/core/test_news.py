@@ -9,7 +9,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -162,3 +164,74 @@ class TestFileMemory:
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(memory.Forgotten, match="was not written: no such file"):
             memory.FileMemory(tmp_path / "nowhere" / "told.json").remember("prod", "a")
+
+
+class Api:
+    """ConfigMaps of one namespace behind HTTP. `answer`, if set, is what it answers."""
+
+    namespace = "serving"
+
+    def __init__(self) -> None:
+        self.maps: dict[str, dict[str, Any]] = {}
+        self.methods: list[str] = []
+        self.answer: httpx2.Response | Exception | None = None
+
+    def http(self, timeout_s: float) -> httpx2.Client:
+        return httpx2.Client(base_url="https://api.example:6443", transport=httpx2.MockTransport(self.handle))
+
+    def handle(self, request: httpx2.Request) -> httpx2.Response:
+        self.methods.append(request.method)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        if self.answer is not None:
+            return self.answer
+        path = "/api/v1/namespaces/serving/configmaps"
+        assert request.url.path.startswith(path)
+        name = request.url.path.removeprefix(path).removeprefix("/")
+        if request.method == "POST":
+            made = json.loads(request.content)
+            assert made["metadata"]["labels"] == {"warmline.dev/stack": "prod"}
+            self.maps[made["metadata"]["name"]] = made
+            return httpx2.Response(201, json=made)
+        if name not in self.maps:
+            return httpx2.Response(404, json={"kind": "Status", "message": "not found"})
+        if request.method == "PATCH":
+            assert request.headers["Content-Type"] == "application/merge-patch+json"
+            assert request.url.params["fieldManager"] == "warmline-prescale"
+            self.maps[name] = self.maps[name] | json.loads(request.content)
+        return httpx2.Response(200, json=self.maps[name])
+
+
+class TestClusterMemory:
+    def test_is_seen_by_every_runner_and_made_when_it_is_missing(self) -> None:
+        api = Api()
+        assert memory.ClusterMemory(api).recall("prod") == ""
+        memory.ClusterMemory(api).remember("prod", "a")
+        assert list(api.maps) == ["warmline-prescale-prod-findings"]
+        assert memory.ClusterMemory(api).recall("prod") == "a"
+        memory.ClusterMemory(api).remember("prod", "")
+        assert memory.ClusterMemory(api).recall("prod") == ""
+
+    def test_one_that_is_there_is_patched_and_not_made(self) -> None:
+        """The CronJob's account may patch this one, and make none. As it is made it has no data."""
+        api = Api()
+        api.maps["warmline-prescale-prod-findings"] = {"metadata": {}}
+        assert memory.ClusterMemory(api).recall("prod") == ""
+        memory.ClusterMemory(api).remember("prod", "a")
+        assert api.methods == ["GET", "PATCH"]
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            httpx2.Response(403, json={"kind": "Status", "message": "forbidden"}),
+            httpx2.Response(500),
+            httpx2.Response(200, text="<html>"),
+            httpx2.Response(200, json=[]),
+            httpx2.ConnectError("no route to host"),
+        ],
+    )
+    def test_what_it_cannot_know_it_says(self, answer: httpx2.Response | Exception) -> None:
+        api = Api()
+        api.answer = answer
+        with pytest.raises(memory.Forgotten, match="ConfigMap serving/warmline-prescale-prod-findings: "):
+            memory.ClusterMemory(api).recall("prod")
