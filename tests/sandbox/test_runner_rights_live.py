@@ -23,6 +23,7 @@ pytestmark = pytest.mark.sandbox
 
 SPACE, NAME = "serving", "support-bot"
 ACCOUNT = f"system:serviceaccount:{SPACE}:{runner.object_name('local')}"
+ORDERS = ownership.orders_name("local")
 FINDINGS = runner.findings_name("local")
 
 SCALED_OBJECT = {
@@ -83,6 +84,8 @@ def kubectl(layout: Layout, *arguments: str, text: str | None = None, check: boo
         ("list", "pods", SPACE, True),
         ("get", f"configmaps/{FINDINGS}", SPACE, True),
         ("patch", f"configmaps/{FINDINGS}", SPACE, True),
+        ("get", f"configmaps/{ORDERS}", SPACE, True),
+        ("patch", f"configmaps/{ORDERS}", SPACE, False),
         # Somebody else's object, other verbs, other kinds, other places.
         ("patch", "scaledobjects.keda.sh/somebodys-bot", SPACE, False),
         ("patch", "scaledobjects.keda.sh", SPACE, False),
