@@ -1,4 +1,4 @@
-"""The reads of a run with nothing to do, and nothing else: `python bare.py NAMESPACE STACK PLURAL ...`.
+"""The reads of a run with nothing to do, and nothing else: `python bare.py NAMESPACE STACK ORDERS PLURAL ...`.
 
 What anybody would write with the same client library; the measure of what a run costs.
 """
@@ -6,25 +6,21 @@ What anybody would write with the same client library; the measure of what a run
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 from lightkube import ApiError, Client
 from lightkube.generic_resource import create_namespaced_resource
 
 ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
 Autoscaler = create_namespaced_resource("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
-
 ConfigMap = create_namespaced_resource("", "v1", "ConfigMap", "configmaps")
 
 
-def main(namespace: str, stack: str, *plurals: str) -> None:
+def main(namespace: str, stack: str, orders: str, *plurals: str) -> None:
     client = Client(namespace=namespace)
-    if "scaledobjects" in plurals:
-        print(len(list(client.list(ScaledObject, labels={"warmline.dev/stack": stack}))))
-    if "configmaps" in plurals:
-        try:
-            print(client.get(ConfigMap, f"warmline-orders-{stack}")["data"])
-        except ApiError:
-            print("no orders")
+    print(len(list(client.list(ScaledObject, labels={"warmline.dev/stack": stack}))))
+    with suppress(ApiError):  # there is none where nobody gave an order
+        print(client.get(ConfigMap, orders))
     if "horizontalpodautoscalers" in plurals:
         print(len(list(client.list(Autoscaler))))
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from sandbox.faults import SandboxError
 from sandbox.layout import Layout
-from sandbox.places import REPOSITORY
 from sandbox.reliability.course import GRAIN_S, MOST_REPLICAS, rps_for
 from sandbox.reliability.gate import gate
 from sandbox.reliability.ground import STACK, Ground, calendar_text
 from sandbox.reliability.oracle import Event, Service
 from sandbox.reliability.transition import ending
+from stacks import ownership
 
 Say = Callable[[str], None]
 
@@ -121,10 +121,10 @@ def _row(ground: Ground, state: str, reads: Sequence[str], pairs: int, found: Co
 
 
 def _timed(ground: Ground, reads: Sequence[str], pairs: int) -> Timing:
-    warmline = str(Path(sys.executable).with_name("warmline"))
+    warmline, bare = str(Path(sys.executable).with_name("warmline")), Path(__file__).with_name("bare.py")
     ways = {
         "run": [warmline, "prescale", "sync", "-s", STACK],
-        "bare": [sys.executable, str(REPOSITORY / "sandbox/reliability/bare.py"), ground.namespace, STACK, *reads],
+        "bare": [sys.executable, str(bare), ground.namespace, STACK, ownership.orders_name(STACK), *reads],
         "kubectl": [str(ground.layout.bin / "kubectl"), "get", "scaledobjects", "-A"],
     }
     if not Path(ways["kubectl"][0]).exists():  # the user's own is on PATH instead
