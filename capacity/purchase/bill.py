@@ -79,17 +79,24 @@ class Bill:
         return tuple(text for one in self.pools if (text := one.finding))
 
 
-def bill(plans: Sequence[Plan], platform: Platform, terms: Terms) -> Bill:
-    """Reckon all of it."""
+def bill(plans: Sequence[Plan], platform: Platform, terms: Terms, baselines: Mapping[str, int]) -> Bill:
+    """Reckon all of it.
+
+    Args:
+        baselines: of services whose plan has one; the others keep theirs, and at the other end of a range all do.
+    """
+    now = {name: service.replicas.min for name, service in platform.services.items()}
+    ranges = {plan.workload.service for plan in plans if plan.is_preliminary}
+    sure = {name: count for name, count in baselines.items() if name not in ranges}
     pools, at_least = [], []
     for name, pool in platform.node_pools.items():
         asking = [plan for plan in plans if plan.service.node_pool == name]
         if asking:
-            most = _purchase(name, pool, asking, platform, terms=terms, end="most")
+            most = _purchase(name, pool, asking, platform, {**now, **baselines}, terms=terms, end="most")
             kinds = [most.bought.peak.kind.instance_type] if most.bought else pool.instance_types
             of_its_type = pool.model_copy(update={"instance_types": kinds})
             pools.append(most)
-            at_least.append(_purchase(name, of_its_type, asking, platform, terms=terms, end="fewest"))
+            at_least.append(_purchase(name, of_its_type, asking, platform, {**now, **sure}, terms=terms, end="fewest"))
     usd_per_gpu_h = {one.pool: one.bought.usd_per_gpu_h if one.bought else None for one in pools}
     tokens = {plan.name: token_cost(plan, usd_per_gpu_h[plan.service.node_pool]) for plan in plans}
     api = terms.api
@@ -98,17 +105,24 @@ def bill(plans: Sequence[Plan], platform: Platform, terms: Terms) -> Bill:
 
 
 def _purchase(
-    name: str, pool: NodePool, plans: Sequence[Plan], platform: Platform, *, terms: Terms, end: End
+    name: str,
+    pool: NodePool,
+    plans: Sequence[Plan],
+    platform: Platform,
+    baselines: Mapping[str, int],
+    *,
+    terms: Terms,
+    end: End,
 ) -> Purchase:
     """Services of a pool without a plan hold their baseline."""
     asked = [getattr(plan, end).reliability.zones or 1 for plan in plans]
     kept = [service.zones or 1 for service in platform.services.values() if service.node_pool == name]
     zones = max(*asked, *kept)
-    held = _held(plans, platform, name, end)
+    held = _held(plans, platform, baselines, name, end)
     return purchase(name, pool, held, terms.prices, zones=zones, daemonset_pods=terms.daemonset_pods)
 
 
-def _held(plans: Sequence[Plan], platform: Platform, pool: str, end: End) -> list[Held]:
+def _held(plans: Sequence[Plan], platform: Platform, baselines: Mapping[str, int], pool: str, end: End) -> list[Held]:
     reserves: dict[str, list[tuple[int, int]]] = {}
     for plan in plans:
         reserve = getattr(plan, end).reserve
@@ -117,7 +131,7 @@ def _held(plans: Sequence[Plan], platform: Platform, pool: str, end: End) -> lis
     for name, service in platform.services.items():
         if service.node_pool != pool:
             continue
-        base = service.replicas.min
+        base = baselines[name]
         asked = reserves.get(name, [(base, 0)])
         peak = max(base, sum(running for running, _ in asked))
         held.append(Held(name, service, base, peak, max(surge for _, surge in asked)))

@@ -32,6 +32,7 @@ from stacks.spec import NodePool, Service
 Place = tuple[str, ...]
 MS = 1000
 THRESHOLD = "KEDA's threshold, in flight a replica"
+BASELINE: Place = ("replicas", "min")
 IN_FLIGHT_LIMIT = "in flight at one replica at most"
 
 
@@ -206,16 +207,16 @@ def _replicas(plans: Sequence[Plan], pool: NodePool, target: Fraction) -> Iterat
 
 
 def _baseline(plans: Sequence[Plan], pool: NodePool, target: Fraction, ceiling: int) -> Iterator[Setting]:
-    now, place = plans[0].service.replicas.min, ("replicas", "min")
+    now = plans[0].service.replicas.min
     if wrong := contradiction(plans):
         yield Setting(
-            "baseline", place, str(now), now, f"{wrong}: nothing follows from it, the {now} that are set stay"
+            "baseline", BASELINE, str(now), now, f"{wrong}: nothing follows from it, the {now} that are set stay"
         )
     elif found := usual(plans, pool, target):
         running = min(found.running, ceiling)
         rise = f" and {_short(found.to_come)} that may come while one starts" if found.to_come else ""
         why = f"{found.source}: {_short(found.load)} replicas of load{rise}, {running} with the reserve"
-        yield Setting("baseline", place, str(now), max(now, running), _kept(why, running, now))
+        yield Setting("baseline", BASELINE, str(now), max(now, running), _kept(why, running, now))
 
 
 def _zones(plans: Sequence[Plan]) -> Iterator[Setting]:

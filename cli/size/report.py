@@ -18,7 +18,7 @@ from capacity.sizing.settings import Setting
 from capacity.sizing.validation import Validation, validation
 from capacity.sweeps.operating import Reading
 from cli.size.evidence import measured
-from cli.size.settings import NotWritten, derived, diff, patched, with_platform, write
+from cli.size.settings import NotWritten, baselines, derived, diff, patched, with_platform, write
 from stacks.faults import Fault, InputError
 from stacks.fit import Misfit
 from stacks.requests import Requests
@@ -79,7 +79,7 @@ def reckoned(requests: Requests, names: tuple[str, ...] = (), terms: Terms | Non
     told = [text for one in evidence for text in one.findings]
     notes = tuple(dict.fromkeys(text for one in evidence for text in one.remarks))
     readings = {reading.sweep.name: reading for one in evidence for reading in one.readings}
-    costs = bill(plans, platform, terms or Terms())
+    costs = bill(plans, platform, terms or Terms(), baselines(found))
     everything = (*findings(plans, _in_part(requests, plans)), *costs.findings, *told)
     tries = {
         one.name: validation(one, request.pool, its.readings)

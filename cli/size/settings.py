@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from capacity.sizing.plan import Plan
-from capacity.sizing.settings import Flags, Setting, settings
+from capacity.sizing.settings import BASELINE, Flags, Setting, settings
 from cli.size.section import Section
 from infra.checks import misfits as engine_misfits
 from infra.dialects.table import dialect_of, lacking
@@ -44,6 +44,11 @@ def _flags(service: Service) -> Flags:
     bounds = (dialect.in_flight_limit, dialect.queued_tokens_limit)
     younger = {flag: brought for flag in bounds if flag and (brought := lacking(service.engine, flag))}
     return Flags(*bounds, younger)
+
+
+def baselines(found: Mapping[str, tuple[Setting, ...]]) -> dict[str, int]:
+    """Service -> what it is to hold without any event, where that is derived."""
+    return {name: int(one.value) for name, ours in found.items() for one in ours if one.place == BASELINE}
 
 
 def settings_section(name: str, ours: Sequence[Setting]) -> Section:

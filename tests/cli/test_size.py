@@ -98,6 +98,12 @@ class TestNumbers:
         assert (plan["most"]["base"], plan["most"]["replicas"], plan["preliminary"]) == (7, 11, False)
         (failure,) = [part for part in plan["most"]["reserve"] if part["set"] == "failure"]
         assert failure["replicas"] == 4
+        told = "reliability.near_term_growth_pct is not said: the reserve has nothing beyond the projected peak"
+        assert plan["remarks"] == [told]
+        write_request(
+            stack, {"in_flight": 280, "largest_minute_jump_pct": 0}, reliability=survive | {"near_term_growth_pct": 0}
+        )
+        assert planned()["remarks"] == []
         assert "maxSkew 1 and minDomains 3" in failure["why"]
 
     def test_growth_while_a_replica_starts_leads_to_the_peak_and_not_beyond_it(self, stack: Path) -> None:

@@ -140,6 +140,18 @@ def test_base_7_over_3_zones_of_which_one_may_be_lost_is_11(stack: Path) -> None
     assert pool["subnet"] == {"nodes": 4, "addresses": 120, "mask": 25}
 
 
+def test_a_month_begins_at_the_baseline_that_the_plan_has(stack: Path) -> None:
+    """1.03 replicas usually, 3.5 that may come while one starts, and a pod that may be lost: 6, of which 2 are set."""
+    risen = CHAT.replace("largest_minute_jump_pct: 0", "largest_minute_jump_pct: 10, burst_duration_s: 600")
+    (stack / "workloads.yaml").write_text(risen.replace("{survive: zone, zones: 3}", "{survive: pod}"))
+    found = data()
+    (baseline,) = [one["value"] for one in found["settings"] if one["name"] == "baseline"]
+    assert (baseline, found["pools"][0]["at_baselines"]["nodes"]) == (6, 6)
+    assert found["pools"][0]["ways"][0]["usd_per_month_least"] == pytest.approx(6 * 730 * 2.24208)
+    (stack / "workloads.yaml").write_text(CHAT.replace("zones: 3", "").replace("survive: zone, ", "survive: pod"))
+    assert "; $3,273.44 to $" in run().stdout, "of a range the other end begins at what is set"
+
+
 def test_an_unknown_price_is_said_with_what_to_do(stack: Path) -> None:
     (stack / "prices.yaml").unlink()
     result = run()
