@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import httpx2
-from lightkube.core.exceptions import ConfigError
-
+from prescale.objects import Conflict, Refused
 from prescale.runs.whole_file import write
 from stacks import ownership, runner
 from stacks.files import Unreadable, text_of
 from stacks.reach import OutOfReach
 
 KEY = "state"
-WITHIN_S = 10.0
 
 
 class Forgotten(Exception):  # noqa: N818 - it names the state
@@ -65,13 +62,17 @@ class FileMemory:
         return states
 
 
-class Place(Protocol):
-    """What a memory in the cluster needs of `prescale.cluster.Cluster`."""
+class ConfigMaps(Protocol):
+    """The calls that a memory in the cluster makes; `prescale.cluster.Cluster` has them."""
 
-    namespace: str
+    def config_map(self, name: str) -> dict[str, Any] | None:
+        """One ConfigMap; None if there is none."""
 
-    def http(self, timeout_s: float) -> httpx2.Client:
-        """A client with the API server's address and credentials."""
+    def create_config_map(self, name: str, labels: dict[str, str], data: dict[str, str]) -> None:
+        """Make one."""
+
+    def patch_config_map(self, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch."""
 
 
 @dataclass(frozen=True)
@@ -81,40 +82,23 @@ class ClusterMemory:
     One call for each run, and one more when the state changes.
     """
 
-    cluster: Place
+    cluster: ConfigMaps
 
     def recall(self, stack: str) -> str:
         """As `Memory` has it."""
-        found = self._answer("GET", f"/{runner.findings_name(stack)}")
-        data = {} if found is None else found.get("data") or {}
-        state = data.get(KEY, "") if isinstance(data, dict) else ""
-        return state if isinstance(state, str) else ""
+        try:
+            found = self.cluster.config_map(runner.findings_name(stack))
+        except (OutOfReach, Refused) as error:
+            raise Forgotten(str(error)) from None
+        return str(((found or {}).get("data") or {}).get(KEY, ""))
 
     def remember(self, stack: str, state: str) -> None:
         """As `Memory` has it."""
-        name, data = runner.findings_name(stack), {KEY: state}
-        if self._answer("PATCH", f"/{name}", {"data": data}) is None:  # there is none yet
-            metadata = {"name": name, "labels": {ownership.STACK_LABEL: stack}}
-            self._answer("POST", "", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
-
-    def _answer(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """The object, or None where there is none."""
-        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        url = f"/api/v1/namespaces/{self.cluster.namespace}/configmaps{path}"
-        params = {"fieldManager": ownership.FIELD_MANAGER} if body else None
-        content = json.dumps(body) if body else None
+        name = runner.findings_name(stack)
         try:
-            with self.cluster.http(WITHIN_S) as client:
-                response = client.request(method, url, params=params, content=content, headers={"Content-Type": kind})
-            if response.status_code == httpx2.codes.NOT_FOUND:
-                return None
-            found = response.json()
-        except (OutOfReach, ConfigError, httpx2.HTTPError, OSError, ValueError) as error:
-            raise Forgotten(f"ConfigMap {self._name(path)}: {str(error) or type(error).__name__}") from None
-        if not response.is_success or not isinstance(found, dict):
-            said = found.get("message") if isinstance(found, dict) else None
-            raise Forgotten(f"ConfigMap {self._name(path)}: {said or f'it answered {response.status_code}'}")
-        return found
-
-    def _name(self, path: str) -> str:
-        return f"{self.cluster.namespace}{path}"
+            try:
+                self.cluster.patch_config_map(name, {"data": {KEY: state}})
+            except Conflict:  # there is none yet
+                self.cluster.create_config_map(name, {ownership.STACK_LABEL: stack}, {KEY: state})
+        except (OutOfReach, Refused, Conflict) as error:
+            raise Forgotten(str(error)) from None

@@ -176,17 +176,11 @@ class TestWebhook:
         self, api: ApiDouble, told: list[tuple[str, str]], stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A pod that ends takes nothing along. Where the cluster is out of reach nobody is told again and again."""
-        from tests.core.test_news import Api
-
         sale_is_on(stack)
-        remembered = Api()
-        api.cluster().http = remembered.http  # type: ignore[method-assign]
-        remembered.maps["warmline-prescale-local-findings"] = {"metadata": {}}
         api.keda_works, api.minimums = False, {"keda-hpa-support-bot": 2}
         monkeypatch.setenv("WARMLINE_WEBHOOK_URL", "https://hooks.example/s3cret")
         assert [sync().exit_code for _ in range(3)] == [1, 1, 1]
         assert len(told) == 1
-        assert remembered.methods == ["GET", "PATCH", "GET", "GET"]
         edit(stack / "events.yaml", "Asia/Kolkata", "IST")
         result = sync()
         assert (result.exit_code, len(told)) == (2, 1)

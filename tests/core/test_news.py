@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prescale.objects import Conflict, Refused
 from prescale.runs import memory, news, webhook
+from stacks.reach import OutOfReach
 from tests.core.test_runs import FAILED, REPORT, SERVICE
 
 GOOD = replace(REPORT, exit_code=0, services=(replace(SERVICE, findings=()),))
@@ -166,72 +167,57 @@ class TestFileMemory:
             memory.FileMemory(tmp_path / "nowhere" / "told.json").remember("prod", "a")
 
 
-class Api:
-    """ConfigMaps of one namespace behind HTTP. `answer`, if set, is what it answers."""
-
-    namespace = "serving"
+class ConfigMaps:
+    """Those of one namespace. `refuses`, if set, is what every call raises."""
 
     def __init__(self) -> None:
         self.maps: dict[str, dict[str, Any]] = {}
-        self.methods: list[str] = []
-        self.answer: httpx2.Response | Exception | None = None
+        self.calls: list[str] = []
+        self.refuses: Exception | None = None
 
-    def http(self, timeout_s: float) -> httpx2.Client:
-        return httpx2.Client(base_url="https://api.example:6443", transport=httpx2.MockTransport(self.handle))
+    def config_map(self, name: str) -> dict[str, Any] | None:
+        self._call("get")
+        return self.maps.get(name)
 
-    def handle(self, request: httpx2.Request) -> httpx2.Response:
-        self.methods.append(request.method)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        if self.answer is not None:
-            return self.answer
-        path = "/api/v1/namespaces/serving/configmaps"
-        assert request.url.path.startswith(path)
-        name = request.url.path.removeprefix(path).removeprefix("/")
-        if request.method == "POST":
-            made = json.loads(request.content)
-            assert made["metadata"]["labels"] == {"warmline.dev/stack": "prod"}
-            self.maps[made["metadata"]["name"]] = made
-            return httpx2.Response(201, json=made)
+    def create_config_map(self, name: str, labels: dict[str, str], data: dict[str, str]) -> None:
+        self._call("create")
+        self.maps[name] = {"metadata": {"labels": labels}, "data": data}
+
+    def patch_config_map(self, name: str, patch: dict[str, Any]) -> None:
+        self._call("patch")
         if name not in self.maps:
-            return httpx2.Response(404, json={"kind": "Status", "message": "not found"})
-        if request.method == "PATCH":
-            assert request.headers["Content-Type"] == "application/merge-patch+json"
-            assert request.url.params["fieldManager"] == "warmline-prescale"
-            self.maps[name] = self.maps[name] | json.loads(request.content)
-        return httpx2.Response(200, json=self.maps[name])
+            raise Conflict("not found")
+        self.maps[name] = self.maps[name] | patch
+
+    def _call(self, what: str) -> None:
+        self.calls.append(what)
+        if self.refuses:
+            raise self.refuses
 
 
 class TestClusterMemory:
     def test_is_seen_by_every_runner_and_made_when_it_is_missing(self) -> None:
-        api = Api()
-        assert memory.ClusterMemory(api).recall("prod") == ""
-        memory.ClusterMemory(api).remember("prod", "a")
-        assert list(api.maps) == ["warmline-prescale-prod-findings"]
-        assert memory.ClusterMemory(api).recall("prod") == "a"
-        memory.ClusterMemory(api).remember("prod", "")
-        assert memory.ClusterMemory(api).recall("prod") == ""
+        cluster = ConfigMaps()
+        assert memory.ClusterMemory(cluster).recall("prod") == ""
+        memory.ClusterMemory(cluster).remember("prod", "a")
+        assert list(cluster.maps) == ["warmline-prescale-prod-findings"]
+        assert memory.ClusterMemory(cluster).recall("prod") == "a"
+        memory.ClusterMemory(cluster).remember("prod", "")
+        assert memory.ClusterMemory(cluster).recall("prod") == ""
 
     def test_one_that_is_there_is_patched_and_not_made(self) -> None:
         """The CronJob's account may patch this one, and make none. As it is made it has no data."""
-        api = Api()
-        api.maps["warmline-prescale-prod-findings"] = {"metadata": {}}
-        assert memory.ClusterMemory(api).recall("prod") == ""
-        memory.ClusterMemory(api).remember("prod", "a")
-        assert api.methods == ["GET", "PATCH"]
+        cluster = ConfigMaps()
+        cluster.maps["warmline-prescale-prod-findings"] = {"metadata": {}}
+        assert memory.ClusterMemory(cluster).recall("prod") == ""
+        memory.ClusterMemory(cluster).remember("prod", "a")
+        assert cluster.calls == ["get", "patch"]
 
-    @pytest.mark.parametrize(
-        "answer",
-        [
-            httpx2.Response(403, json={"kind": "Status", "message": "forbidden"}),
-            httpx2.Response(500),
-            httpx2.Response(200, text="<html>"),
-            httpx2.Response(200, json=[]),
-            httpx2.ConnectError("no route to host"),
-        ],
-    )
-    def test_what_it_cannot_know_it_says(self, answer: httpx2.Response | Exception) -> None:
-        api = Api()
-        api.answer = answer
-        with pytest.raises(memory.Forgotten, match="ConfigMap serving/warmline-prescale-prod-findings: "):
-            memory.ClusterMemory(api).recall("prod")
+    @pytest.mark.parametrize("refuses", [Refused("forbidden"), OutOfReach("https://api:6443", "forbidden", "Look.")])
+    def test_what_it_cannot_know_it_says(self, refuses: Exception) -> None:
+        cluster = ConfigMaps()
+        cluster.refuses = refuses
+        with pytest.raises(memory.Forgotten, match="forbidden"):
+            memory.ClusterMemory(cluster).recall("prod")
+        with pytest.raises(memory.Forgotten, match="forbidden"):
+            memory.ClusterMemory(cluster).remember("prod", "a")
