@@ -52,7 +52,7 @@ def _of_pool(
     table = replace(table, windows=tuple(windows))
     # Floors only rise where one is raised: a sum that is too high at all is too high at one of these moments.
     to_come = [window for window in windows if window.end.to_instant() > now]
-    raises = {max(now, at) for window in to_come for at in (window.raise_at, *(rise.raise_at for rise in window.rises))}
+    raises = {max(now, rise.raise_at) for window in to_come for rise in window.all_rises}
     for moment in sorted({now, *raises}):
         ordered = {key: orders.floors(key, Clock(moment)) for key in services}
         names = [window.event for window in windows if window.active(moment)]

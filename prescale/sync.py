@@ -127,7 +127,7 @@ def _settle(run: Run, observed: Observed, orders: Orders) -> Outcome:
     """Decide and patch until nobody writes in between."""
     for _ in range(ATTEMPTS):
         decision = run.decide(observed, orders)
-        outcome = _outcome(observed, decision, orders.in_force(run.clock(), observed.service))
+        outcome = _outcome(run.table, observed, decision, orders.in_force(run.clock(), observed.service))
         if run.dry_run or decision.patch is None:
             return outcome
         try:
@@ -147,7 +147,7 @@ def _settle(run: Run, observed: Observed, orders: Orders) -> Outcome:
     return Outcome(observed.service, observed.live, None, findings=(reason,))
 
 
-def _outcome(observed: Observed, decision: Decision, orders: tuple[Order, ...]) -> Outcome:
+def _outcome(table: Timetable, observed: Observed, decision: Decision, orders: tuple[Order, ...]) -> Outcome:
     is_set = decision.patch is not None and decision.target > observed.live
     is_settled = decision.patch is not None or decision.target == observed.live
     is_asked = is_set or bool(decision.events)
@@ -161,7 +161,7 @@ def _outcome(observed: Observed, decision: Decision, orders: tuple[Order, ...]) 
         events=tuple(held.event for held in decision.events),
         orders=orders,
         notes=decision.notes,
-        findings=decision.findings,
+        findings=(*decision.findings, *(said for service, said in table.findings if service == observed.service)),
         wanted=decision.wanted,
         until=max((held.until for held in decision.events), default=None),
         hpa=observed.hpa_name,

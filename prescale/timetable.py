@@ -22,6 +22,7 @@ from prescale.floors.load import Load, headroom_pct, load_of
 from prescale.floors.ramp import Rise, rises
 from stacks.demand import Demand, Ramp
 from stacks.faults import Fault, InputError
+from stacks.holiday import holiday_findings
 from stacks.loader import Stack
 from stacks.series import Event, Place
 from stacks.spec import Service
@@ -110,10 +111,14 @@ class Window:
 
 @dataclass(frozen=True)
 class Timetable:
-    """All windows of one stack, in order of time. `calendar` names where they come from."""
+    """All windows of one stack, in order of time. `calendar` names where they come from.
+
+    `findings` are (service, what is missing): events that it should have and whose day nobody knows.
+    """
 
     calendar: str
     windows: tuple[Window, ...]
+    findings: tuple[tuple[str, str], ...] = ()
 
     def of(self, service: str) -> tuple[Window, ...]:
         """The windows of one service."""
@@ -156,7 +161,8 @@ def timetable(stack: Stack, now: Instant = FIRST) -> Timetable:
     if faults:
         raise InputError(faults)
     windows.sort(key=lambda window: (window.raise_at, window.event, window.service))
-    return Timetable(stack.calendar.source, _over_gaps(windows))
+    unknown = tuple(holiday_findings(stack.calendar.series, now.to_tz(stack.calendar.timezone).date().to_stdlib()))
+    return Timetable(stack.calendar.source, _over_gaps(windows), unknown)
 
 
 def _over_gaps(windows: Sequence[Window]) -> tuple[Window, ...]:

@@ -9,11 +9,11 @@ from itertools import chain
 
 from whenever import Instant, PlainDateTime, Time, ZonedDateTime
 
-from stacks.events import CalendarSpec, EventSpec, Repeat
+from stacks.events import CalendarSpec, EventSpec, Holiday, Repeat
 from stacks.field_types import Number
 from stacks.fit import Misfit
 from stacks.local_time import END_YEAR, FIRST_YEAR, OTHER_YEAR, once, widest, zone_faults
-from stacks.recurrence import Rule, rule_faults
+from stacks.recurrence import Days, Rule, rule_faults
 from stacks.series import KNOWN_AFTER_S, MOST_DAYS, Event, Place, Series
 
 
@@ -73,6 +73,8 @@ def resolve(spec: CalendarSpec, source: str) -> tuple[Calendar, list[Misfit]]:
 
 def _event(event: EventSpec, row: int, zone: str) -> Event | Series | list[Misfit]:
     path = ("events", row)
+    if event.holiday:
+        return _on_holiday(event, event.holiday, path, zone)
     if event.repeat is None and event.start and event.end:
         return _once(event, row, zone)
     face = _face(event, path)
@@ -80,7 +82,7 @@ def _event(event: EventSpec, row: int, zone: str) -> Event | Series | list[Misfi
         return face
     if event.repeat is None:
         return Event(event.name, *widest(*face, zone), event.cancelled, event, path)
-    return _series(event, event.repeat, row, zone, face)
+    return _repeated(event, event.repeat, path, zone, face)
 
 
 def _once(event: EventSpec, row: int, zone: str) -> Event | list[Misfit]:
@@ -115,10 +117,20 @@ def _face(event: EventSpec, path: Place) -> tuple[PlainDateTime, PlainDateTime] 
     return [_ends_early(event, path)] if end <= start else (start, end)
 
 
-def _series(
-    event: EventSpec, repeat: Repeat, row: int, zone: str, face: tuple[PlainDateTime, PlainDateTime]
+def _on_holiday(event: EventSpec, holiday: Holiday, path: Place, zone: str) -> Series | list[Misfit]:
+    from stacks.holiday import HolidayDays, holiday_faults
+
+    wrong = list(holiday_faults(holiday, (*path, "holiday")))
+    if wrong:
+        return wrong
+    starts, ends = (Time.parse_iso(clock) if clock else Time() for clock in (holiday.start, holiday.end))
+    lasts_days = 0 if ends > starts else 1
+    return _series(event, HolidayDays(holiday), path, zone, _Face(starts, ends, lasts_days))
+
+
+def _repeated(
+    event: EventSpec, repeat: Repeat, path: Place, zone: str, face: tuple[PlainDateTime, PlainDateTime]
 ) -> Series | list[Misfit]:
-    path = ("events", row)
     start, end = (moment.to_stdlib() for moment in face)
     until = _date(repeat.until, (*path, "repeat", "until")) if repeat.until else None
     if isinstance(until, Misfit):
@@ -132,6 +144,19 @@ def _series(
     if wrong:
         return wrong
     days = Rule(repeat.rule, start.date(), until)
+    return _series(event, days, path, zone, _Face(Time(start.time()), Time(end.time()), lasts_days))
+
+
+@dataclass(frozen=True)
+class _Face:
+    """Times of day of each occurrence; it ends `lasts_days` midnights later."""
+
+    starts: Time
+    ends: Time
+    lasts_days: int
+
+
+def _series(event: EventSpec, days: Days, path: Place, zone: str, face: _Face) -> Series | list[Misfit]:
     cancelled_on = [_date(day, (*path, "cancelled_on", index)) for index, day in enumerate(event.cancelled_on)]
     moved, wrong = _moved(event, path, zone, days)
     wrong += [day for day in cancelled_on if isinstance(day, Misfit)]
@@ -141,9 +166,9 @@ def _series(
         event.name,
         zone,
         days,
-        starts=Time(start.time()),
-        ends=Time(end.time()),
-        lasts_days=lasts_days,
+        starts=face.starts,
+        ends=face.ends,
+        lasts_days=face.lasts_days,
         cancelled=event.cancelled,
         cancelled_on=frozenset(day for day in cancelled_on if isinstance(day, date)),
         moved=moved,
@@ -152,7 +177,7 @@ def _series(
     )
 
 
-def _moved(event: EventSpec, path: Place, zone: str, days: Rule) -> tuple[dict[date, ZonedDateTime], list[Misfit]]:
+def _moved(event: EventSpec, path: Place, zone: str, days: Days) -> tuple[dict[date, ZonedDateTime], list[Misfit]]:
     moved: dict[date, ZonedDateTime] = {}
     wrong: list[Misfit] = []
     for text, new in event.moved.items():

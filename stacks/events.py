@@ -11,6 +11,7 @@ from stacks.field_types import Name, Number, Seconds, Spec, Text, fault
 
 LocalTime = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2})?([+-]\d{2}:\d{2}|Z)?$")]
 LocalDate = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+ClockTime = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
 # A rule of every part is not half as long.
 RuleText = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -25,6 +26,29 @@ class Repeat(Spec):
     until: LocalDate | None = None
 
 
+class Holiday(Spec):
+    """The day of a named holiday in each year, as the Python library `holidays` has it.
+
+    `country` is a code of two letters (ISO 3166-1), `subdiv` a part of it as the library names it, `name` what the
+    holiday is called in English or in the country's language. `offset_days` moves the event: -1 is the day before. It
+    lasts the whole day, or from `start` to `end` on the clock's face; an `end` not after `start` is on the next day.
+    """
+
+    country: Annotated[str, Field(pattern="^[A-Z]{2}$")]
+    subdiv: Text | None = None
+    name: Text
+    offset_days: Annotated[int, Field(ge=-60, le=60)] = 0
+    start: ClockTime | None = None
+    end: ClockTime | None = None
+
+    @model_validator(mode="after")
+    def _both(self) -> Holiday:
+        if (self.start is None) != (self.end is None):
+            missing = "end" if self.start else "start"
+            raise fault("holiday_time", (missing,), "nothing", "start and end, or neither", "Add the field.")
+        return self
+
+
 class Timed(Spec):
     """When an event is."""
 
@@ -33,6 +57,7 @@ class Timed(Spec):
     end: LocalTime | None = None
     day: LocalDate | None = None
     last_day: LocalDate | None = None
+    holiday: Holiday | None = None
     timezone: Text | None = None
     repeat: Repeat | None = None
     cancelled: bool = False
@@ -42,6 +67,12 @@ class Timed(Spec):
     @model_validator(mode="after")
     def _one_time(self) -> Timed:
         said = [name for name in ("start", "end", "day", "last_day") if getattr(self, name) is not None]
+        if self.holiday:
+            beside = [*said, *(["repeat"] if self.repeat else [])]
+            if beside:
+                fix = "Keep one of the two; a holiday's own start and end stand below it."
+                raise fault("event_time", (), f"{beside[0]} beside holiday", "one of the two", fix)
+            return self
         if said in (["start", "end"], ["day"], ["day", "last_day"]):
             return self
         if {"day", "last_day"} & set(said):
@@ -53,9 +84,9 @@ class Timed(Spec):
     @model_validator(mode="after")
     def _occurrences(self) -> Timed:
         for name in ("cancelled_on", "moved"):
-            if self.repeat is None and getattr(self, name):
+            if self.repeat is None and self.holiday is None and getattr(self, name):
                 fix = "Use `cancelled: true` or another start; or say how it repeats."
-                raise fault("event_once", (name,), f"{name} of one event", "it beside repeat", fix)
+                raise fault("event_once", (name,), f"{name} of one event", "it beside repeat or holiday", fix)
         if both := sorted(self.moved.keys() & set(self.cancelled_on)):
             fix = "Keep one of the two."
             raise fault("event_day", ("moved", both[0]), f"{both[0]} moved and cancelled", "one of the two", fix)
@@ -63,7 +94,7 @@ class Timed(Spec):
 
 
 class EventSpec(Asked, Timed):
-    """One event as written: from `start` to `end`, or `day` (to `last_day`) from midnight to midnight.
+    """One event as written: from `start` to `end`; `day` (to `last_day`) from midnight to midnight; or on a `holiday`.
 
     `cancelled: true` is the certain word that lets its floor go before its end. An event that repeats is known by the
     day of each occurrence, as `friday-peak@2027-10-29`; `cancelled_on` calls off occurrences by these days, and

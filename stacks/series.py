@@ -91,7 +91,7 @@ class Series:
         found = {day: self._event(day) for day in sorted(days | self.moved.keys())}
         shown = [event for day, event in found.items() if self._matters(day, event, since, until)]
         if not any(event.start.to_instant() > now and event.cancelled == self.cancelled for event in shown):
-            shown += self._next(last)
+            shown += self._next(now)
         return tuple(shown)
 
     def _matters(self, day: date, event: Event, since: Instant, until: Instant) -> bool:
@@ -100,10 +100,12 @@ class Series:
             windows.append(self._window(day))
         return any(start.to_instant() < until and end.to_instant() > since for start, end in windows)
 
-    def _next(self, last: date) -> Iterator[Event]:
-        for day in takewhile(lambda day: day.year < END_YEAR, self.days.after(last)):
-            if day not in self.cancelled_on and day not in self.moved:
-                yield self._event(day)
+    def _next(self, now: Instant) -> Iterator[Event]:
+        before = _day(now, self.zone) - timedelta(days=1)
+        for day in takewhile(lambda day: day.year < END_YEAR, self.days.after(before)):
+            event = self._event(day)
+            if event.start.to_instant() > now and day not in self.cancelled_on and day not in self.moved:
+                yield event
                 return
 
     def _event(self, day: date) -> Event:

@@ -12,6 +12,8 @@ from stacks.yaml_text import Document, dotted, plain
 
 # Patterns of `stacks.field_types` and of the specs as a person would say them, by a piece that only they have.
 PATTERNS = {
+    r"[0-5]\d$": "a time of day, as 20:00",
+    "^[A-Z]{2}$": "a code of two capital letters, as IN",
     r"^\d{4}-\d{2}-\d{2}$": "a date, as 2026-07-20",
     r"^[a-z]{2}(-[a-z]+)+": "an AWS Region, as us-east-1",
     r"^[a-z0-9-]+\.[a-z0-9-]+$": "an instance type, as g6e.2xlarge",

@@ -50,8 +50,8 @@ def plan(
     """Print the timetable of all events, with its arithmetic. Asks no cluster.
 
     Of an event that repeats it reckons what may be raised in the next four weeks, and the next occurrence in any case.
-    Exits 1 where floors that are in force together need more GPUs than their node pool has, and where a row for
-    entries of a calendar file matches none of them.
+    Exits 1 where floors that are in force together need more GPUs than their node pool has, where no entry of a
+    calendar file comes to a row that is there for it, and where nobody knows the next day of a holiday.
     """
     if explain and (at or out or ics):
         raise click.UsageError("--explain tells of its own time alone: leave --at, --out and --ics out.")

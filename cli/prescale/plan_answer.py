@@ -28,7 +28,7 @@ class Answer:
 
     @property
     def is_finding(self) -> bool:
-        return bool(self.shortages or self.stack.calendar.findings)
+        return bool(self.shortages or plan_text.findings(self.stack.calendar, self.table))
 
     @property
     def heading(self) -> str:
@@ -48,7 +48,7 @@ class Answer:
             *plan_text.plan_arithmetic(self.stack, self.table),
             *plan_text.gap_lines(self.table, self.now, zone),
             *shortage_text.lines(self.shortages, zone),
-            *plan_text.remarks(self.stack.calendar),
+            *plan_text.remarks(self.stack.calendar, self.table, self.now),
         ]
 
     @property

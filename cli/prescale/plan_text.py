@@ -15,6 +15,7 @@ from prescale.floors.gap import Hold
 from prescale.floors.load import Load, usual
 from prescale.timetable import Timetable, Window
 from stacks.calendar import Calendar
+from stacks.holiday import holiday_notes
 from stacks.loader import Stack
 from stacks.series import name_and_day
 
@@ -40,8 +41,8 @@ def plan_data(stack: Stack, table: Timetable, now: Instant) -> dict[str, Any]:
             }
             for name, service in stack.platform.services.items()
         ],
-        "findings": list(stack.calendar.findings),
-        "notes": list(stack.calendar.notes),
+        "findings": findings(stack.calendar, table),
+        "notes": _notes(stack.calendar, now),
     }
 
 
@@ -116,9 +117,19 @@ def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:
     return lines
 
 
-def remarks(calendar: Calendar) -> list[str]:
-    """What the calendar's own files leave open; what needs a person starts with `!`."""
-    return [*(f"! {text}" for text in calendar.findings), *calendar.notes]
+def remarks(calendar: Calendar, table: Timetable, now: Instant) -> list[str]:
+    """What calendar files and holidays leave open; what needs a person starts with `!`."""
+    return [*(f"! {text}" for text in findings(calendar, table)), *_notes(calendar, now)]
+
+
+def findings(calendar: Calendar, table: Timetable) -> list[str]:
+    """Each is an event that may be missing."""
+    return [*calendar.findings, *dict.fromkeys(said for _, said in table.findings)]
+
+
+def _notes(calendar: Calendar, now: Instant) -> list[str]:
+    today = now.to_tz(calendar.timezone).date().to_stdlib()
+    return [*calendar.notes, *holiday_notes(calendar.series, today)]
 
 
 def gap_lines(table: Timetable, now: Instant, zone: str) -> list[str]:

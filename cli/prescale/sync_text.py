@@ -62,7 +62,7 @@ def _done(outcome: Outcome, table: Timetable, now: Instant, *, dry_run: bool) ->
         after = ""
         if coming:
             zone = coming[0].start.tz_id or "UTC"
-            after = f"; next {coming[0].floor} for {coming[0].event} at {both(coming[0].raise_at, zone)}"
+            after = f"; next {coming[0].rise_at(now).floor} for {coming[0].event} at {both(coming[0].raise_at, zone)}"
         return f"minReplicaCount stays {outcome.was} ({why}){after}"
     change = f"{outcome.was} -> {outcome.target}" if outcome.was != outcome.target else f"stays {outcome.was}, noted"
     if dry_run:

@@ -51,7 +51,7 @@ def ahead(stack: Stack, table: Timetable, now: Instant, event: str | None = None
     begins = max(now, min(window.raise_at for window in chosen))
     ends = max(window.end.to_instant() for window in chosen)
     # Floors only rise where one is raised, in its steps where it has a ramp.
-    raises = (at for window in coming for at in (window.raise_at, *(rise.raise_at for rise in window.rises)))
+    raises = (rise.raise_at for window in coming for rise in window.all_rises)
     times = {begins, *(at for at in raises if begins < at < ends)}
     return _highest([at_time(stack, table, time) for time in sorted(times)])
 

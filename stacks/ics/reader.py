@@ -59,6 +59,7 @@ class Reader:
     place: Place
     zone: str
     faults: list[Fault] = field(default_factory=list)
+    known_zones: dict[tuple[str, int], str | None] = field(default_factory=dict)
 
     def meant(self, entry: Entry) -> Meant | None:
         if entry.own_word is not None:
@@ -74,7 +75,10 @@ class Reader:
         if moment.tzid is None:
             return self.zone
         year = min(max(moment.face.year, FIRST_YEAR), END_YEAR - 1)
-        zone = zone_named(moment.tzid, self.file.zones, year, self.zone)
+        key = (moment.tzid, year)
+        if key not in self.known_zones:  # a clock is compared with a hundred others
+            self.known_zones[key] = zone_named(moment.tzid, self.file.zones, year, self.zone)
+        zone = self.known_zones[key]
         if zone is None:
             expected = "an IANA zone, Windows' name of one, or a VTIMEZONE with the clock of one"
             raise Wrong(entry, name, f"the zone {moment.tzid}", expected)

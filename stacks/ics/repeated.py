@@ -66,12 +66,14 @@ def repeated(
             if found.start.time() == times.start.time() and found.end - found.start == times.end - times.start
         ),
     }
+    days = [found.start.date() for found in more]
+    ruled = {*rule.between(min(days), max(days))} if rule and days else set()
     own = {}
     for found in more:
         day = found.start.date()
         if day in also:
             continue
-        if day in own or (rule and rule.between(day, day)):
+        if day in own or day in ruled:
             raise Wrong(whole, "RDATE", f"{found.start} beside another on that day", "at most one occurrence a day")
         window, name = found.window(), name_of(reader, whole, day)
         own[day] = Event(name, *window, whole.is_cancelled, meant.asked, meant.place, whole.summary or None)

@@ -16,6 +16,9 @@ from stacks.ics.single import event_of, name_of, of, single_of
 from stacks.reading import shown
 from stacks.series import Event, Place, Series
 
+# Entries with a load, over all the years of a file: what happens once, and what repeats. A plan of more takes minutes.
+MOST_EVENTS, MOST_SERIES = 2000, 500
+
 
 @dataclass(frozen=True)
 class Found:
@@ -49,6 +52,11 @@ def resolve_ics(file: IcsFile, spec: CalendarFile, place: Place, zone: str) -> F
                 series.append(made)
             else:
                 events.append(made)
+    if len(events) > MOST_EVENTS or len(series) > MOST_SERIES:
+        got = f"{len(events)} entries with a load that happen once, and {len(series)} that repeat"
+        fix = "Match less, or keep planned events in a calendar of their own."
+        expected = f"at most {MOST_EVENTS} and {MOST_SERIES}"
+        return Found(faults=(Fault(shown(file.path), 0, "", got, expected, fix),))
     findings = tuple(unmatched(file.entries, spec, place))
     return Found(tuple(events), tuple(series), tuple(reader.faults), findings, tuple(_left_out(file, spec)))
 

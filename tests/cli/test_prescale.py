@@ -230,6 +230,28 @@ class TestPlan:
         assert "exists twice" in run("plan", "--at", "2026-11-01 01:30").output
 
 
+class TestHolidays:
+    def test_the_end_of_what_is_known_is_a_finding(self, stacks: Path) -> None:
+        text = "    holiday: {country: IN, name: Diwali, start: '20:00', end: '00:30'}\n"
+        edit(stacks / "events.yaml", "    start: 2027-10-29 20:00\n    end: 2027-10-30 00:30\n", text)
+        result = run("plan", "--at", "2027-10-01 12:00")
+        assert result.exit_code == 0
+        (event,) = json.loads(run("plan", "--at", "2027-10-01 12:00", "-o", "json").stdout)["events"]
+        assert (event["name"], event["start"]) == ("diwali-sale@2027-10-29", "2027-10-29T14:30:00Z")
+        result = run("plan", "--at", "2036-10-01 12:00")
+        assert result.exit_code == 1
+        assert "! diwali-sale: Diwali (IN) is known only until 2035-10-30, so nothing is raised" in result.stdout
+        assert "warn" not in result.output.lower().replace("warmline", "")
+
+    def test_a_run_says_it_too(self, api: ApiDouble, stacks: Path) -> None:
+        text = "    holiday: {country: IN, name: Diwali}\n"
+        edit(stacks / "events.yaml", "    start: 2027-10-29 20:00\n    end: 2027-10-30 00:30\n", text)
+        assert run("sync", "--dry-run", "--at", "2027-10-01 12:00").exit_code == 0
+        result = run("sync", "--dry-run", "--at", "2036-10-01 12:00")
+        assert result.exit_code == 1
+        assert "! diwali-sale: Diwali (IN) is known only until 2035-10-30" in result.output
+
+
 class TestCalendarFiles:
     """Google's export of tests/core/ics, whose titles and times the tests there hold."""
 

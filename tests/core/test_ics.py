@@ -330,6 +330,18 @@ def test_a_file_cut_mid_write_is_refused_wherever_it_is_cut(tmp_path: Path) -> N
         assert "sales.ics" in faults(tmp_path, whole[:cut])[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "times"), [("RRULE:FREQ=DAILY", 501), ("TRANSP:OPAQUE", 2001), ("RDATE;VALUE=PERIOD:%s", 1)]
+)
+def test_more_than_a_plan_can_be_made_of(tmp_path: Path, line: str, times: int) -> None:
+    periods = [f"{date(2027, 1, 1) + timedelta(days=n):%Y%m%d}T100000Z/PT1H" for n in range(2100)]
+    one = calendar_of("DTSTART:20271029T143000Z", "DURATION:PT1H", line.replace("%s", ",".join(periods)))
+    entry = one[one.index("BEGIN:VEVENT") : one.index("END:VCALENDAR")]
+    entries = "".join(entry.replace("one@", f"{n}@") for n in range(times))
+    (fault,) = faults(tmp_path, f"BEGIN:VCALENDAR\n{entries}END:VCALENDAR\n")
+    assert "expected at most 2000 and 500. Match less" in fault
+
+
 def test_a_calendar_without_entries_is_one(tmp_path: Path) -> None:
     assert loaded(tmp_path, "BEGIN:VCALENDAR\nVERSION:2.0\nEND:VCALENDAR\n").listed == ()
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from whenever import Instant
 
 from prescale.floors.ramp import rises
+from prescale.preflight.moments import ahead
 from prescale.timetable import Timetable, timetable
 from stacks.demand import Ramp
 from tests.core.cluster_double import scaled_object
@@ -68,6 +69,12 @@ def test_a_step_above_the_live_ceiling_leaves_those_before_it(tmp_path: Path) ->
     target, decision = run(target, windows, -45 * 60)
     assert minimum(target) == 6
     assert "7 was refused, it is above the live ceiling of 6" in decision.findings[0]
+
+
+def test_preflight_asks_about_the_whole_floor(tmp_path: Path) -> None:
+    loaded = stack(tmp_path, events=calendar(RAMPED))
+    (moment,) = ahead(loaded, timetable(loaded), T0.subtract(hours=24))
+    assert (moment.at, moment.floors["support-bot"]) == (T0.subtract(minutes=45), 7)
 
 
 def test_below_the_baseline_there_is_one_step(tmp_path: Path) -> None:

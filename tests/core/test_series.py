@@ -76,6 +76,12 @@ class TestHorizon:
         event = "name: a, start: 2028-02-29 20:00, end: 2028-02-29 22:00, repeat: {rule: FREQ=YEARLY}, SERVICES"
         assert [*around(tmp_path, event, "Asia/Kolkata", "2028-06-01T00:00:00Z")] == ["a@2032-02-29"]
 
+    def test_the_next_that_begins_hours_after_what_is_asked_for(self, tmp_path: Path) -> None:
+        event = "name: a, start: 2027-10-29 20:00, end: 2027-10-29 22:00, repeat: {rule: FREQ=YEARLY}, SERVICES"
+        for hour in (6, 15, 23):
+            found = around(tmp_path, event, "Asia/Kolkata", f"2028-10-21T{hour:02}:00:00Z")
+            assert [*found] == ["a@2028-10-29"]
+
     def test_the_next_that_is_not_cancelled(self, tmp_path: Path) -> None:
         event = f"{FRIDAYS}, cancelled_on: [2027-10-08, 2027-10-15, 2027-10-22]"
         found = around(tmp_path, event, "Asia/Kolkata", "2027-10-06T00:00:00Z", WEEK_S)
