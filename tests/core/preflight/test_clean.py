@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -138,6 +139,15 @@ class TestMoments:
         )
         with pytest.raises(NoSuchEvent, match=says):
             self.of(tmp_path, *events, event=event)
+
+
+def test_the_roles_of_the_documents_show_what_is_listed_and_no_more() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "check-before-an-event.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"kubectl create (role|clusterrole) .*--verb=list \\\n +--resource=(\S+)", page))
+    for role, is_namespaced in (("role", True), ("clusterrole", False)):
+        listed = {str(kind) for kind, _ in KINDS if (kind.scope == "namespace") == is_namespaced}
+        assert set(told[role].split(",")) == listed
+        assert "secrets" not in told[role]
 
 
 def test_the_permissions_are_what_is_listed_and_no_more() -> None:
