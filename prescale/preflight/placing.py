@@ -27,6 +27,8 @@ NONE = Fraction(0)
 OTHER_POOL = "not of its node selector or affinity"
 MENDABLE = {None, "cordoned", "not Ready", "being removed"}
 """What keeps replicas off a node that would hold them on another day."""
+RULES = ("spread over", "anti-affinity over", "out of reach")
+"""How reasons begin that are of where a node is, and not of what is left on it."""
 
 
 @dataclass(frozen=True)

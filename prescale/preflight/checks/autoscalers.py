@@ -88,7 +88,7 @@ def may_scale_up(target: Target) -> Iterator[Found]:
         yield Found(
             what=f"HPA {found.metadata.name}",
             got="behavior.scaleUp.selectPolicy Disabled",
-            expected="Max: load above the floor gets no replicas",
+            expected="Max, or load above the floor gets no replicas",
             fix="Take it out of the ScaledObject's horizontalPodAutoscalerConfig.",
         )
 

@@ -11,7 +11,7 @@ from prescale.preflight.checks.volumes import confinement
 from prescale.preflight.finding import Found, Unsure
 from prescale.preflight.kinds.node import Node
 from prescale.preflight.kinds.pod import Pod
-from prescale.preflight.placing import MENDABLE, OTHER_POOL, Held, Replica, Room, never, place
+from prescale.preflight.placing import MENDABLE, OTHER_POOL, RULES, Held, Replica, Room, never, place
 from prescale.preflight.scene import Scene, Target, with_deployment
 from prescale.preflight.seen import NODES, PODS
 from stacks.node_contract import GPU_RESOURCE
@@ -39,7 +39,8 @@ def room_for_the_floors(scene: Scene) -> Iterator[Found]:
         if name in best.refused:
             fit = here + best.placed.get(name, 0)
             got = f"room for {fit} of {wanted} replicas ({_said(best.refused[name])})"
-            yield Found(pool, got, expected, _fix(target, missing[name], wanted - fit, nodes), name)
+            elsewhere = _elsewhere(best.refused[name])
+            yield Found(pool, got, expected, elsewhere or _fix(target, missing[name], wanted - fit, nodes), name)
         elif name in worst.refused and not best.refused:
             fit = here + worst.placed.get(name, 0)
             got = f"room for {wanted} replicas if the large ones come first, else for as few as {fit}"
@@ -92,6 +93,16 @@ def _said(reasons: Mapping[str, int]) -> str:
     if not own:
         return "no node has its labels" if reasons else "there are no nodes"
     return ", ".join(f"{count} x {reason}" for reason, count in own.items())
+
+
+def _elsewhere(reasons: Mapping[str, int]) -> str | None:
+    """There is room, and a rule keeps replicas out of it: more nodes help in some domains only."""
+    rules = [reason for reason in reasons if reason.startswith(RULES)]
+    if not rules:
+        return None
+    return (
+        f"There is room, but not where it may be ({', '.join(rules)}): add nodes in other domains, or loosen the rule."
+    )
 
 
 def _with_surge(target: Target) -> str:

@@ -24,9 +24,12 @@ def paused(target: Target) -> Iterator[Found]:
 def in_progress(target: Target) -> Iterator[Found]:
     deployment, status = target.deployment, target.deployment.status
     if is_rolling(deployment) and not deployment.spec.paused:
+        told = f"{status.updated_replicas} of {status.replicas} pods are of the new template"
+        if status.observed_generation < deployment.metadata.generation:
+            told = "a template that its controller has not looked at yet"
         yield Found(
             what=f"Deployment {deployment.metadata.name}",
-            got=f"a rollout in progress: {status.updated_replicas} of {status.replicas} pods are of the new template",
+            got=f"a rollout in progress: {told}",
             expected="none when the raise begins: both at once need the surge's GPUs and start cold",
             fix=f"Wait for `kubectl rollout status deployment/{deployment.metadata.name}`, or undo it.",
         )

@@ -18,8 +18,8 @@ KEEPS_WHAT_RUNS = {"currentReplicas", "currentReplicasIfHigher"}
 
 def paused(target: Target) -> Iterator[Found]:
     for text, lacks in (
-        (target.observed.paused, "KEDA scaling: a paused one has no HPA, and no floor is in force"),
-        (target.observed.scale_out_paused, "scaling out: load above the floor gets no replicas"),
+        (target.observed.paused, "no pause: without an HPA no floor is in force"),
+        (target.observed.scale_out_paused, "no such pause: load above the floor gets no replicas"),
     ):
         if text:
             yield Found(what="annotations of the ScaledObject", got=text, expected=lacks, fix="Remove the annotation.")

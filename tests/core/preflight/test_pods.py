@@ -323,7 +323,7 @@ CASES = [
     Case(
         "fewer zones than must be",
         ROOM,
-        "x spread over topology.kubernetes.io/zone",
+        "There is room, but not where it may be (spread over topology.kubernetes.io/zone): add nodes in other domains",
         both(zones("a", "b"), spread()),
         zones("a", "b", "c"),
     ),
@@ -659,7 +659,7 @@ CASES = [
     Case(
         "a template nobody has looked at",
         rollouts.in_progress,
-        "a rollout in progress",
+        "a rollout in progress: a template that its controller has not looked at yet",
         setting(lambda w: w.deployment["metadata"], generation=2),
         deployment(observedGeneration=2),
     ),
