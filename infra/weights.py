@@ -21,7 +21,8 @@ from pulumi_kubernetes.core.v1 import (
 )
 
 from infra.dialects.dialect import SCRATCH_DIR
-from stacks.spec import Model, NodePool, Service
+from stacks.node_contract import weights_folder
+from stacks.spec import NodePool, Service
 
 WEIGHTS_DIR = "/weights"
 CACHE_DIR = "/compile-cache"
@@ -62,13 +63,8 @@ def disk_paths(service: Service, pool: NodePool) -> DiskPaths:
     weights = f"{pool.local_disk_path}/weights/{service.model.name}"
     cache = f"{pool.local_disk_path}/compile-cache/{service.model.name}"
     return DiskPaths(
-        weights, cache, f"{WEIGHTS_DIR}/{_revision_folder(service.model)}", f"{CACHE_DIR}/{_engine_key(service)}"
+        weights, cache, f"{WEIGHTS_DIR}/{weights_folder(service.model)}", f"{CACHE_DIR}/{_engine_key(service)}"
     )
-
-
-def _revision_folder(model: Model) -> str:
-    # Two sources may use one name and revision for different bytes, and nodes are shared.
-    return f"{model.revision}-{_short_hash(model.source)}"
 
 
 def _engine_key(service: Service) -> str:

@@ -12,7 +12,8 @@ import httpx2
 from lightkube.core.exceptions import ConfigError
 
 from prescale.cluster import Cluster
-from prescale.warmth import Ask, PodState
+from prescale.pod_states import PodState
+from prescale.warmth import Ask
 
 Via = Literal["api", "direct"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from whenever import Instant
@@ -39,11 +39,15 @@ class Claims:
 
 @dataclass(frozen=True)
 class _Said:
-    """What calendar or orders say of one event: its floor counts now, or `why_not`."""
+    """What calendar or orders say of one event: its floor counts now, or `why_not`.
+
+    `early` is what a run that knows of slower starts may have raised it to already.
+    """
 
     floor: int
     until: Instant
     why_not: str | None = None
+    early: int = 0
 
 
 def of_events(
@@ -83,8 +87,7 @@ def of_events(
         elif not is_certain:
             claims[key] = _larger(held, claims.get(key))
         elif key in said and not (by_hand and held.calendar == calendar):
-            if key not in claims:
-                notes.append(f"{held.event}: let go, {said[key].why_not}")
+            notes += _early_or_gone(held, said[key], key, claims)
         elif held.until > clock.now:
             claims[key] = _larger(held, claims.get(key))
             notes += [] if key in said else [_gone(held)]
@@ -93,18 +96,29 @@ def of_events(
     return Claims(tuple(sorted(claims.values())), not refused, tuple(notes), tuple(findings))
 
 
+def _early_or_gone(held: Held, said: _Said, key: tuple[str, str], claims: dict[tuple[str, str], Held]) -> Iterator[str]:
+    """What becomes of more than the calendar asks for now: a run that knew of slower starts may have raised it."""
+    claimed = claims.get(key)
+    if (claimed.floor if claimed else 0) < held.floor <= said.early:
+        claims[key] = _larger(held, claimed)
+        yield f"{held.event}: held at {held.floor}, raised early by a run that knew of slower starts"
+    elif claimed is None:
+        yield f"{held.event}: let go, {said.why_not}"
+
+
 def _said(
     observed: Observed, windows: Sequence[Window], calendar: str, clock: Clock, orders: Orders
 ) -> dict[tuple[str, str], _Said]:
     said: dict[tuple[str, str], _Said] = {}
     for window in windows:
         floor = max(window.floor_at(moment) for moment in clock.moments)
+        early = max(window.floor_early(moment) for moment in clock.moments)
         why_not: str | None = None
         if cancel := orders.cancel(window.event, observed.service, clock):
-            why_not = _called_off(cancel)
+            why_not, early = _called_off(cancel), 0
         elif not floor:
             why_not = _why(window, clock.now)
-        said[calendar, window.event] = _Said(floor, window.end.to_instant(), why_not)
+        said[calendar, window.event] = _Said(floor, window.end.to_instant(), why_not, early)
     in_force = orders.floors(observed.service, clock)
     for order in orders.said:
         if order.kind != "cancel" and order.service == observed.service:

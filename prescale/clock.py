@@ -33,6 +33,11 @@ class Clock:
         return abs(self.skew_s) <= TOLERANCE_S
 
     @property
+    def best(self) -> Instant:
+        """The server's time where it is known: what it writes down is held against it."""
+        return self.server or self.now
+
+    @property
     def moments(self) -> tuple[Instant, ...]:
         """Every time it may be: an event that is active at one of them is active."""
         return (self.now,) if self.is_sure or self.server is None else (self.now, self.server)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 READ_ALL = ("list",)
 
@@ -12,21 +13,25 @@ READ_ALL = ("list",)
 class Permission:
     """`verbs` on one resource of an API group, in the stack's namespace; `everywhere`: by a ClusterRole.
 
-    `of_orders`: on the one object that keeps the stack's orders, `stacks.ownership.orders_name`, and on no other.
+    `of`: on the one object that keeps the stack's orders, or its starts, and on no other
+    (`stacks.ownership.orders_name`, `starts_name`).
     """
 
     group: str
     resource: str
     verbs: tuple[str, ...]
     everywhere: bool = False
-    of_orders: bool = False
+    of: Literal["any", "orders", "starts"] = "any"
 
 
 CAPABILITIES: Mapping[str, tuple[Permission, ...]] = {
     "status": (
         Permission("keda.sh", "scaledobjects", READ_ALL),
         Permission("autoscaling", "horizontalpodautoscalers", READ_ALL),
-        Permission("", "configmaps", ("get",), of_orders=True),
+        Permission("", "configmaps", ("get",), of="orders"),
+        # What its pods tell of their starts is kept; who may not write it gets a note.
+        Permission("", "configmaps", ("get", "patch"), of="starts"),
+        Permission("", "configmaps", ("create",)),
         Permission("", "pods", READ_ALL),
         # A POST through the API server's proxy asks each pod for one token; `--pods-via direct` does without.
         Permission("", "pods/proxy", ("create",)),
@@ -35,7 +40,7 @@ CAPABILITIES: Mapping[str, tuple[Permission, ...]] = {
     "orders": (
         Permission("keda.sh", "scaledobjects", ("get", "list", "patch")),
         Permission("autoscaling", "horizontalpodautoscalers", READ_ALL),
-        Permission("", "configmaps", ("get", "patch", "delete"), of_orders=True),
+        Permission("", "configmaps", ("get", "patch", "delete"), of="orders"),
         # No rule can name what is not there yet.
         Permission("", "configmaps", ("create",)),
     ),

@@ -7,7 +7,7 @@ go in front of the list when they are known, and nothing else changes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -20,12 +20,12 @@ from prescale.clock import FIRST
 from prescale.floors.gap import Ended, Hold, holds
 from prescale.floors.load import Load, headroom_pct, load_of
 from prescale.floors.ramp import Rise, rises
+from prescale.lead_time.reckoning import LeadTime, longest_s, of_spec
 from stacks.demand import Demand, Ramp
 from stacks.faults import Fault, InputError
 from stacks.holiday import holiday_findings
 from stacks.loader import Stack
 from stacks.series import Event, Place
-from stacks.spec import Service
 
 # How far ahead of the raise what repeats is reckoned: far enough to mend what a plan shows, and no endless list.
 AHEAD_S = 28 * 86400
@@ -93,6 +93,15 @@ class Window:
         """Replicas it asks for at `now`; 0 where it is not active."""
         return self.rise_at(now).floor if self.active(now) else 0
 
+    def floor_early(self, now: Instant) -> int:
+        """Replicas that a run which knows of the slowest starts that count may have in force by now.
+
+        Such a start moves a raise, and the end of the longest gap that is held before it.
+        """
+        last = self.end.to_instant().subtract(seconds=1)
+        slack_s = 2 * longest_s(self.lead_time_s) - self.lead_time_s
+        return self.floor_at(min(now.add(seconds=slack_s), last)) if now <= last else 0
+
     def _is_raised(self, now: Instant) -> bool:
         return self.raise_at <= now < self.end.to_instant()
 
@@ -136,24 +145,28 @@ class Timetable:
         return max([baseline, *(window.floor_at(now) for window in self.of(service))])
 
 
-def timetable(stack: Stack, now: Instant = FIRST) -> Timetable:
+def timetable(stack: Stack, now: Instant = FIRST, lead_times: Mapping[str, LeadTime] | None = None) -> Timetable:
     """Reckon the windows of `stack`: of every event that happens once, and of those that repeat the ones around `now`.
 
     These are all that are raised by then or in the four weeks after it, those that are just over, and the next.
 
     Args:
         now: events that ended before it may pass the ceiling: what is over cannot fail any more.
+        lead_times: of services whose starts were measured; of the others platform.yaml says it.
 
     Raises:
         InputError: one fault for each floor above its service's ceiling. A ceiling is never raised by an event.
     """
     windows: list[Window] = []
     faults: list[Fault] = []
-    longest_lead_s = max(service.cold_start.total_s for service in stack.platform.services.values())
-    earliest_s = longest_lead_s + stack.calendar.ready_margin_s + stack.calendar.longest_ramp_s
+    leads = {name: of_spec(service.cold_start) for name, service in stack.platform.services.items()}
+    leads |= lead_times or {}
+    earliest_s = (
+        max(lead.total_s for lead in leads.values()) + stack.calendar.ready_margin_s + stack.calendar.longest_ramp_s
+    )
     for event in stack.calendar.around(now, earliest_s + AHEAD_S):
         for name, demand in event.demands.items():
-            window = _window(stack, event, name, demand)
+            window = _window(stack, event, name, demand, leads[name])
             windows.append(window)
             is_over = window.end.to_instant() <= now
             if window.floor > window.ceiling and not event.cancelled and not is_over:
@@ -187,14 +200,14 @@ def chain(t0: Instant, links: Iterable[tuple[str, int]]) -> tuple[Step, ...]:
     return tuple(reversed(steps))
 
 
-def _window(stack: Stack, event: Event, name: str, demand: Demand) -> Window:
+def _window(stack: Stack, event: Event, name: str, demand: Demand, lead: LeadTime) -> Window:
     service = stack.platform.services[name]
     load = load_of(demand, service)
     on_top_pct = headroom_pct(demand, stack.calendar.headroom_pct)
     needed = replicas.with_headroom(load.replicas, on_top_pct)
     margin_s = stack.calendar.ready_margin_s
     asked, baseline = event.asked, service.replicas.min
-    ahead_s = service.cold_start.total_s + margin_s
+    ahead_s = lead.total_s + margin_s
     rising = rises(event.start, needed, baseline, asked.ramp, ahead_s) if asked.ramp else ()
     first_at = rising[0].at if rising else event.start
     return Window(
@@ -207,9 +220,9 @@ def _window(stack: Stack, event: Event, name: str, demand: Demand) -> Window:
         floor=replicas.whole(needed),
         ceiling=service.replicas.max,
         baseline=baseline,
-        lead_time_s=service.cold_start.total_s,
+        lead_time_s=lead.total_s,
         margin_s=margin_s,
-        steps=chain(first_at.to_instant(), [*_cold_start(service), ("ready, with a margin", margin_s)]),
+        steps=chain(first_at.to_instant(), [*lead.links, ("ready, with a margin", margin_s)]),
         start=event.start,
         end=event.end,
         owner=asked.owner,
@@ -217,16 +230,6 @@ def _window(stack: Stack, event: Event, name: str, demand: Demand) -> Window:
         ramp=asked.ramp,
         rises=rising,
         title=event.title,
-    )
-
-
-def _cold_start(service: Service) -> Sequence[tuple[str, int]]:
-    cold = service.cold_start
-    return (
-        ("nodes", cold.node_s),
-        ("image", cold.image_s),
-        ("weights", cold.weights_s),
-        ("engine start", cold.engine_start_s),
     )
 
 

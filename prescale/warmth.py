@@ -15,26 +15,12 @@ from prescale import absence
 from prescale.clock import Clock
 from prescale.decision import decide
 from prescale.floors.ramp import Rise
+from prescale.lead_time.reckoning import LeadTime, of_spec
 from prescale.observed import observe
 from prescale.orders.order import NONE, Orders
+from prescale.pod_states import PodState
 from prescale.timetable import Timetable
-from stacks import ownership
 from stacks.spec import Service
-
-DEFAULT_PORT = 8000
-
-
-@dataclass(frozen=True)
-class PodState:
-    """One pod that is not on its way out. `port` is the engine's HTTP port."""
-
-    name: str
-    service: str
-    ip: str
-    port: int
-    created: Instant
-    is_ready: bool
-
 
 # (pod, model name) of every Ready pod -> pod name: what went wrong, None where it answered.
 Ask = Callable[[Sequence[tuple[PodState, str]]], Mapping[str, str | None]]
@@ -83,47 +69,30 @@ class Sighting:
     orders: Orders = NONE
 
 
-def pod_states(pods: Sequence[Mapping[str, Any]]) -> tuple[PodState, ...]:
-    """The pods that serve or may come to serve, as the API server returned them."""
-    states = []
-    for pod in pods:
-        metadata, status = pod["metadata"], pod.get("status") or {}
-        if metadata.get("deletionTimestamp") or status.get("phase") in {"Failed", "Succeeded"}:
-            continue
-        conditions = {item["type"]: item["status"] for item in status.get("conditions") or []}
-        states.append(
-            PodState(
-                name=metadata["name"],
-                service=(metadata.get("labels") or {}).get(ownership.SERVICE_LABEL, ""),
-                ip=status.get("podIP") or "",
-                port=_port(pod),
-                created=Instant.parse_iso(metadata["creationTimestamp"]),
-                is_ready=conditions.get("Ready") == "True" and bool(status.get("podIP")),
-            )
-        )
-    return tuple(states)
-
-
-def _port(pod: Mapping[str, Any]) -> int:
-    for container in (pod.get("spec") or {}).get("containers") or []:
-        for port in container.get("ports") or []:
-            if port.get("name") == "http":
-                return int(port["containerPort"])
-    return DEFAULT_PORT
-
-
 def look(
-    table: Timetable, services: Mapping[str, Service], sighting: Sighting, ask: Ask, *, at: Instant, now: Instant
+    table: Timetable,
+    services: Mapping[str, Service],
+    sighting: Sighting,
+    ask: Ask,
+    *,
+    at: Instant,
+    now: Instant,
+    lead_times: Mapping[str, LeadTime] | None = None,
 ) -> tuple[Warmth, ...]:
     """Judge every service.
 
     Args:
         at: whose floor is asked for; `now` unless somebody asks about another time.
         now: what estimates of readiness count from.
+        lead_times: of services whose starts were measured; of the others platform.yaml says it.
     """
+    leads = {name: of_spec(service.cold_start) for name, service in services.items()} | {**(lead_times or {})}
     ready = [pod for pod in sighting.pods if pod.is_ready and pod.service in services]
     answers = ask([(pod, services[pod.service].model.name) for pod in ready]) if ready else {}
-    return tuple(_of_one(table, name, service, sighting, answers, at=at, now=now) for name, service in services.items())
+    return tuple(
+        _of_one(table, name, service, sighting, answers, lead=leads[name], at=at, now=now)
+        for name, service in services.items()
+    )
 
 
 def _of_one(
@@ -133,6 +102,7 @@ def _of_one(
     sighting: Sighting,
     answers: Mapping[str, str | None],
     *,
+    lead: LeadTime,
     at: Instant,
     now: Instant,
 ) -> Warmth:
@@ -164,8 +134,7 @@ def _of_one(
     ready = [pod for pod in pods if pod.is_ready]
     silent = {pod.name: answers.get(pod.name) for pod in ready if answers.get(pod.name) is not None}
     notes += tuple(f"pod {pod} is Ready and does not answer: {reason}" for pod, reason in sorted(silent.items()))
-    lead_s = service.cold_start.total_s
-    notes += tuple(_later_than_planned(pods, lead_s, now))
+    notes += tuple(_later_than_planned(pods, lead.total_s, now))
     answering = len(ready) - len(silent)
     return Warmth(
         service=name,
@@ -177,7 +146,7 @@ def _of_one(
         missing=_missing(floor, hpa_min, len(ready), answering, is_built=observed is not None),
         notes=notes,
         # Nothing scales what is not there: a time of readiness would be made up.
-        ready_by=_ready_by(floor, pods, lead_s, rise, now) if observed else None,
+        ready_by=ready_by(floor, pods, lead, rise, now) if observed else None,
         t0=rise.at if rise else None,
     )
 
@@ -205,17 +174,18 @@ def _later_than_planned(pods: Sequence[PodState], lead_s: int, now: Instant) -> 
     for pod in pods:
         age_s = round((now - pod.created).total("seconds"))
         if not pod.is_ready and age_s > lead_s:
-            yield f"pod {pod.name} is later than planned: not Ready after {age_s} s (p95 {lead_s} s)"
+            why = f"; {pod.progress.why}" if pod.progress.why else ""
+            yield f"pod {pod.name} is later than planned: not Ready after {age_s} s (p95 {lead_s} s){why}"
 
 
-def _ready_by(floor: int, pods: Sequence[PodState], lead_s: int, rise: Rise | None, now: Instant) -> Instant | None:
-    """When the floor-th pod will be Ready: those on the way by their age, those not there yet from their raise on.
+def ready_by(floor: int, pods: Sequence[PodState], lead: LeadTime, rise: Rise | None, now: Instant) -> Instant | None:
+    """When the floor-th pod will be Ready: those on the way by how far they are, the others from their raise on.
 
     One that has passed its p95 may be Ready any moment: `now` is the earliest, and after T0 it counts as late.
     """
     if sum(pod.is_ready for pod in pods) >= floor:
         return None
     begins = max(now, rise.raise_at) if rise else now
-    coming = [max(now, pod.created.add(seconds=lead_s)) for pod in pods if not pod.is_ready]
+    coming = [pod.progress.ready_at(lead, now) for pod in pods if not pod.is_ready]
     there = [now for pod in pods if pod.is_ready]
-    return sorted([*there, *coming, *[begins.add(seconds=lead_s)] * floor])[floor - 1]
+    return sorted([*there, *coming, *[begins.add(seconds=lead.total_s)] * floor])[floor - 1]

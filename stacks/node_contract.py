@@ -1,4 +1,4 @@
-"""The contract between a node pool and what runs on it: the labels and the taint each of its nodes must carry.
+"""The contract between a node pool and what runs on it: labels and taint of each node, and a model's folder on it.
 
 Pure data, so that whoever makes the nodes (a cloud, a person, the sandbox) and what is scheduled onto them agree.
 It does not make nodes.
@@ -6,10 +6,11 @@ It does not make nodes.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from stacks.instance_types import INSTANCE_TYPES
-from stacks.spec import NodePool
+from stacks.spec import Model, NodePool
 
 POOL_LABEL = "warmline.dev/node-pool"
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -31,6 +32,11 @@ class NodeTaint:
 
 POOL_TAINT = NodeTaint(GPU_RESOURCE, TAINT_VALUE, TAINT_EFFECT)
 """Keeps pods without a GPU off nodes that cost one. Source: the taint AWS and NVIDIA's own charts tolerate."""
+
+
+def weights_folder(model: Model) -> str:
+    """Where a node's disk has a revision: two sources may use one name and revision for different bytes."""
+    return f"{model.revision}-{hashlib.sha256(model.source.encode()).hexdigest()[:8]}"
 
 
 def pool_labels(name: str) -> dict[str, str]:

@@ -30,8 +30,17 @@ _OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[
 
 def orders_name(stack: str) -> str:
     """The ConfigMap, beside the stack's ScaledObjects, that keeps what `warmline prescale now` and its like ordered."""
+    return _beside("orders", stack)
+
+
+def starts_name(stack: str) -> str:
+    """The ConfigMap that keeps how long the starts of the stack's replicas took."""
+    return _beside("starts", stack)
+
+
+def _beside(what: str, stack: str) -> str:
     if _OBJECT_NAME.fullmatch(stack):
-        return f"warmline-orders-{stack}"
+        return f"warmline-{what}-{stack}"
     # Two names that differ only in what is left out are two stacks; a dot first keeps them from any name above.
     plain = re.sub(r"[^a-z0-9]+", "-", stack.lower()).strip("-")
-    return f"warmline-orders.{plain}-{hashlib.sha256(stack.encode()).hexdigest()[:8]}"
+    return f"warmline-{what}.{plain}-{hashlib.sha256(stack.encode()).hexdigest()[:8]}"

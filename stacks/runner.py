@@ -20,7 +20,7 @@ PERIODS_MIN = (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30)
 MOST_CHARACTERS = 52
 
 # Whose names a rule is held to. `any`: a list cannot be held to names.
-Of = Literal["any", "services", "orders", "findings"]
+Of = Literal["any", "services", "orders", "starts", "findings"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {
     "hpas": (Rule("autoscaling", "horizontalpodautoscalers", ("list",)),),
     # Count Ready pods for the log and the metrics.
     "pods": (Rule("", "pods", ("list",)),),
+    # Know how long starts took, as `status` and `watch` keep it: a run that may not goes by platform.yaml.
+    "starts": (Rule("", "configmaps", ("get",), "starts"),),
     # Remember which findings a webhook was told.
     "findings": (Rule("", "configmaps", ("get", "patch"), "findings"),),
 }

@@ -11,6 +11,7 @@ from cli.prescale.preflight import preflight
 from cli.prescale.schedule import schedule
 from cli.prescale.status import status
 from cli.prescale.sync import sync
+from cli.prescale.watch import watch
 
 
 @click.group(
@@ -28,5 +29,5 @@ def prescale() -> None:
     """
 
 
-for _command in (plan, sync, status, preflight, now, hold, cancel, release, schedule):
+for _command in (plan, sync, status, watch, preflight, now, hold, cancel, release, schedule):
     prescale.add_command(_command)

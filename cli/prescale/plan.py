@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from whenever import Instant
 
     from cli.prescale.plan_answer import Answer
+    from prescale.on_time import Plan
     from prescale.timetable import Timetable
     from stacks.loader import Stack
 
@@ -25,12 +26,14 @@ written = click.Path(dir_okay=False, writable=True, path_type=Path)
     epilog=examples(
         "warmline prescale plan -s prod",
         "warmline prescale plan -s prod --at 2027-10-29T14:00:00Z -o json",
+        "warmline prescale plan -s prod --measured",
         "warmline prescale plan -s prod --explain '2027-10-29 19:40'",
         "warmline prescale plan -s prod --out plan.html --ics plan.ics",
     )
 )
 @stack_option
 @at_option
+@click.option("--measured", is_flag=True, help="Ask the cluster for measured lead times, by which sync raises.")
 @click.option("--explain", metavar="TIME", help="Say instead why the floor of each service is what it is then.")
 @click.option("--out", type=written, metavar="FILE", help="Draw it, too: the bars of all events as .svg or .html.")
 @click.option("--ics", type=written, metavar="FILE", help="Write the events, too, for calendar programs.")
@@ -42,12 +45,16 @@ def plan(
     *,
     stack: str,
     at: str | None,
+    measured: bool,
     explain: str | None,
     out: Path | None,
     ics: Path | None,
     output: str,
 ) -> None:
-    """Print the timetable of all events, with its arithmetic. Asks no cluster.
+    """Print the timetable of all events, with its arithmetic.
+
+    Asks no cluster unless --measured is said: lead times are platform.yaml's, and what the cluster did may have `sync`
+    raise an event earlier.
 
     Of an event that repeats it reckons what may be raised in the next four weeks, and the next occurrence in any case.
     Exits 1 where floors that are in force together need more GPUs than their node pool has, where no entry of a
@@ -63,12 +70,14 @@ def plan(
     loaded = load_stack(stack)
     now = moment(explain or at, loaded, "--explain" if explain else "--at")
     planned = timetable(loaded, now)
+    by = _measured(loaded, now) if measured else None
+    planned = by.table if by else planned
     if explain:
         _explain(loaded, planned, now, output)
         return
     from cli.prescale.plan_answer import answer
 
-    told = answer(loaded, planned, now)
+    told = answer(loaded, planned, now, by)
     _print(told, output)
     if ics is not None:
         from cli.prescale import calendar_file
@@ -80,6 +89,13 @@ def plan(
         _write(out, gantt.page(told) if out.suffix == ".html" else gantt.svg(told), "--out")
     if told.is_finding:
         ctx.exit(FINDING)
+
+
+def _measured(stack: Stack, now: Instant) -> Plan:
+    from prescale import on_time
+    from prescale.cluster import Cluster
+
+    return on_time.plan(Cluster.of(stack.platform.cluster.context, stack.platform.namespace), stack, now)
 
 
 def _explain(loaded: Stack, planned: Timetable, now: Instant, output: str) -> None:

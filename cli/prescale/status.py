@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,12 +11,14 @@ from cli.exits import DONE, FINDING
 from cli.options import examples, output_option, stacks_option
 from cli.prescale.at import at_option, moment
 from cli.prescale.in_turn import Ran, emit_runs, heading, in_turn, worst
+from cli.prescale.pods_via import pods_via_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whenever import Instant
 
+    from prescale.on_time import Plan
     from prescale.orders.order import Order
     from prescale.warmth import Warmth
 
@@ -30,6 +32,7 @@ class _Look:
     zone: str
     warmths: Sequence[Warmth]
     orders: Sequence[Order]
+    by: Plan
 
 
 @click.command(
@@ -41,37 +44,24 @@ class _Look:
 )
 @stacks_option
 @at_option
-@click.option(
-    "--pods-via",
-    type=click.Choice(["api", "direct"]),
-    default="api",
-    envvar="WARMLINE_PODS_VIA",
-    show_default=True,
-    show_envvar=True,
-    help="How pods are asked: through the API server's pod proxy, or at their own addresses.",
-)
+@pods_via_option
 @output_option("table", "json", "yaml")
 @click.pass_context
 def status(ctx: click.Context, stack_names: tuple[str, ...], at: str | None, pods_via: str, output: str) -> None:
     """Say whether it is warm: floor in force on the HPA, that many Ready, that many answering one token.
 
     Exits 1 if not, and says what is missing and by when it will be there. With --at, against the floor of that time.
-    Lists the orders that are in force, with who gave them and why. Of several stacks the exit code is the worst: 2
-    before 3 before 1 before 0.
+    Lists the orders that are in force, with who gave them and why, and each service's lead time with its phases: the
+    starts that its pods tell of are remembered in the cluster. Of several stacks the exit code is the worst: 2 before 3
+    before 1 before 0.
     """
-    from cli.prescale import status_text
-
     runs = []
     for ran in in_turn(stack_names, lambda stack: _look(stack, at, pods_via)):
         runs.append(ran)
         if output == "table" and (seen := ran.result):
-            click.echo(
-                "\n".join([*heading(ran.stack, stack_names), *status_text.lines(seen.warmths, seen.zone, seen.orders)])
-            )
+            click.echo("\n".join([*heading(ran.stack, stack_names), *_lines(seen)]))
     if output != "table":
-        emit_runs(
-            stack_names, runs, lambda seen: status_text.data(seen.stack, seen.at, seen.warmths, seen.orders), output
-        )
+        emit_runs(stack_names, runs, _data, output)
     ctx.exit(worst(_exit_code(ran) for ran in runs))
 
 
@@ -82,21 +72,41 @@ def _look(stack: str, at: str | None, pods_via: str) -> _Look:
 
     loaded = load_stack(stack)
     asked = moment(at, loaded)
-    planned = timetable(loaded, asked)
+    timetable(loaded, asked)  # what is wrong with it is found before any cluster is asked
 
+    from prescale import on_time
     from prescale.asking import asker
     from prescale.clock import Clock
     from prescale.cluster import Cluster
     from prescale.orders import store
-    from prescale.warmth import Sighting, look, pod_states
+    from prescale.pod_states import pod_states
+    from prescale.warmth import Sighting, look
 
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
-    seen = cluster.scaled_objects(stack), cluster.minimums(), pod_states(cluster.pods(stack))
+    raw = cluster.pods(stack)
+    now = read_clock()
+    by = on_time.plan_with(cluster, loaded, raw, asked, cluster.clock(now).best)
+    seen = cluster.scaled_objects(stack), cluster.minimums(), pod_states(raw)
     orders = store.read(cluster, stack)
     sighting = Sighting(stack, cluster.where, *seen, orders)
     ask = asker(cluster, "direct" if pods_via == "direct" else "api")
-    warmths = look(planned, loaded.platform.services, sighting, ask, at=asked, now=read_clock())
-    return _Look(stack, asked, loaded.calendar.timezone, warmths, orders.in_force(Clock(asked)))
+    services = loaded.platform.services
+    warmths = look(by.table, services, sighting, ask, at=asked, now=now, lead_times=by.lead_times)
+    return _Look(stack, asked, loaded.calendar.timezone, warmths, orders.in_force(Clock(asked)), by)
+
+
+def _lines(seen: _Look) -> list[str]:
+    from cli.prescale import lead_time_text, status_text
+
+    warmth = status_text.lines(seen.warmths, seen.zone, seen.orders)
+    return [*warmth, *lead_time_text.lines(seen.by.lead_times), *seen.by.notes]
+
+
+def _data(seen: _Look) -> dict[str, Any]:
+    from cli.prescale import lead_time_text, status_text
+
+    warmth = status_text.data(seen.stack, seen.at, seen.warmths, seen.orders)
+    return {**warmth, "lead_times": lead_time_text.data(seen.by.lead_times), "notes": list(seen.by.notes)}
 
 
 def _exit_code(ran: Ran[_Look]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,6 +35,7 @@ class _Synced:
     zone: str
     table: Timetable
     outcomes: Sequence[Outcome]
+    notes: Sequence[str]
     cluster: Cluster
     ready: Mapping[str, int] | None
 
@@ -67,6 +68,8 @@ def sync(
     Exits 1 if something needs a person: a floor refused or not in force, a clock that is wrong, a target that is
     missing, a stack that is not built yet. --at works together with --dry-run only.
 
+    Floors are raised by what the cluster's own starts took, where that is longer than platform.yaml says.
+
     Several stacks are run one after the other, and what is wrong with one keeps none of the others from its run. The
     exit code is the worst of theirs: 2 before 3 before 1 before 0.
 
@@ -87,11 +90,9 @@ def sync(
             telling.tell(_report(ran), ran.result.cluster if ran.result else None)
         if output == "table" and not telling.takes_stdout and (done := ran.result):
             lines = sync_text.lines(done.outcomes, done.table, done.at, done.zone, dry_run=dry_run)
-            click.echo("\n".join([*heading(ran.stack, stack_names), *lines]))
+            click.echo("\n".join([*heading(ran.stack, stack_names), *lines, *done.notes]))
     if output != "table" and not telling.takes_stdout:
-        emit_runs(
-            stack_names, runs, lambda done: sync_text.data(done.stack, done.at, done.outcomes, dry_run=dry_run), output
-        )
+        emit_runs(stack_names, runs, lambda done: _data(done, dry_run=dry_run), output)
     telling.end()
     ctx.exit(worst(_exit_code(ran) for ran in runs))
 
@@ -105,19 +106,27 @@ def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
     now = moment(at, loaded)
     planned = timetable(loaded, now)
 
+    from prescale import on_time
     from prescale.cluster import Cluster
     from prescale.sync import Run
     from prescale.sync import sync as run_once
 
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     services = tuple(loaded.platform.services)
-    run = Run(stack, planned, services, cluster, read_clock, dry_run=dry_run, at=now if at else None)
+    by = on_time.plan_if_it_may_differ(cluster, loaded, planned, now)
+    run = Run(stack, by.table, services, cluster, read_clock, dry_run=dry_run, at=now if at else None)
     outcomes, ready = run_once(run), None
     if tells:
         from prescale.runs.looking import count_ready, with_minimums
 
         outcomes, ready = with_minimums(cluster, outcomes), count_ready(cluster, stack, outcomes)
-    return _Synced(stack, now, loaded.platform, loaded.calendar.timezone, planned, outcomes, cluster, ready)
+    return _Synced(stack, now, loaded.platform, loaded.calendar.timezone, by.table, outcomes, by.notes, cluster, ready)
+
+
+def _data(done: _Synced, *, dry_run: bool) -> dict[str, Any]:
+    from cli.prescale import sync_text
+
+    return {**sync_text.data(done.stack, done.at, done.outcomes, dry_run=dry_run), "notes": list(done.notes)}
 
 
 def _report(ran: Ran[_Synced]) -> RunReport:

@@ -14,7 +14,7 @@ from typing import Any
 
 from infra.runner.files import StackFiles
 from stacks import runner
-from stacks.ownership import STACK_LABEL, orders_name
+from stacks.ownership import STACK_LABEL, orders_name, starts_name
 from stacks.spec import Runner
 
 STACKS_DIR = "/stacks"
@@ -79,6 +79,7 @@ def _allowed(site: RunnerSite, capability: str) -> list[dict[str, Any]]:
     names: Mapping[runner.Of, tuple[str, ...]] = {
         "services": site.services,
         "orders": (orders_name(site.stack),),
+        "starts": (starts_name(site.stack),),
         "findings": (runner.findings_name(site.stack),),
     }
     group = "rbac.authorization.k8s.io"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from prescale.cluster import Cluster
+from prescale.pod_states import pod_states
 from prescale.sync import Outcome
-from prescale.warmth import pod_states
 from stacks.reach import OutOfReach
 
 

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from whenever import Instant
 
 from infra import timing
 from infra.manifests import is_manifest, schema_faults
 from infra.recording_monitor import Registration
 from infra.render import Render, render
 from infra.scaled_object import IGNORED_FIELDS
+from prescale.lead_time.measuring import start_of
 from sandbox.engine.metrics import EngineMetrics
 from stacks.instance_types import INSTANCE_TYPES
 from stacks.loader import load_platform
@@ -24,6 +26,8 @@ from stacks.node_contract import GPU_RESOURCE, NodeTaint, node_facts
 from stacks.ownership import BASELINE_ANNOTATION, SERVICE_LABEL, STACK_LABEL
 from stacks.spec import Platform, Service
 from tests.components.specs import platforms, shipped_stacks
+
+BEGAN = "2027-10-29T14:00:00Z"
 
 
 @dataclass(frozen=True)
@@ -230,6 +234,23 @@ def everything_in_the_cluster_goes_through_the_one_provider(world: World) -> Non
             assert item.inputs["metadata"]["labels"][STACK_LABEL] == world.rendered.stack
 
 
+def the_start_of_a_pod_is_known_for_one_of_its_service(world: World) -> None:
+    """`prescale` measures it from the pod alone, held against platform.yaml."""
+    when = {
+        kind: {"type": kind, "status": "True", "lastTransitionTime": BEGAN} for kind in ("ContainersReady", "Ready")
+    }
+    for service, item in world.by_service("Deployment"):
+        template = item.inputs["spec"]["template"]
+        engine = {"name": "engine", "state": {"running": {"startedAt": BEGAN}}}
+        pod = {
+            "metadata": {"name": "a-b-c", "creationTimestamp": BEGAN, **template["metadata"]},
+            "spec": template["spec"],
+            "status": {"conditions": list(when.values()), "containerStatuses": [engine]},
+        }
+        pool = world.platform.node_pools[service.node_pool]
+        assert start_of(pod, service, pool, Instant.parse_iso(BEGAN)) is not None
+
+
 INVARIANTS: list[Callable[[World], None]] = [
     no_schema_fault,
     gpu_request_is_the_limit_and_fits_a_node,
@@ -246,6 +267,7 @@ INVARIANTS: list[Callable[[World], None]] = [
     pods_may_do_no_more_than_they_need,
     names_fit_and_children_carry_the_parents,
     everything_in_the_cluster_goes_through_the_one_provider,
+    the_start_of_a_pod_is_known_for_one_of_its_service,
 ]
 
 

@@ -48,6 +48,11 @@ FAULTS: list[tuple[Callable[[rules.World], None], str, Callable[[Object], Any]]]
         "ScaledObject",
         lambda item: item["spec"]["advanced"].update(restoreToOriginalReplicaCount=False),
     ),
+    (
+        rules.the_start_of_a_pod_is_known_for_one_of_its_service,
+        "Deployment",
+        lambda item: _engine(item).update(args=_engine(item)["args"][1:]) or _pod(item).pop("initContainers"),
+    ),
     (rules.no_schema_fault, "Deployment", lambda item: item["spec"].update(replica=2)),
     (
         rules.gpu_request_is_the_limit_and_fits_a_node,

@@ -84,6 +84,7 @@ def test_the_account_may_do_what_its_calls_need_and_no_more() -> None:
         ("", "pods", "list", "*"),
         *(("keda.sh", "scaledobjects", verb, name) for verb in ("get", "patch") for name in site().services),
         *(("", "configmaps", verb, "warmline-prescale-prod-findings") for verb in ("get", "patch")),
+        ("", "configmaps", "get", "warmline-starts-prod"),
     } | {item for item in allowed if item[3] == "warmline-orders-prod"}
 
 

@@ -15,11 +15,13 @@ from prescale import cluster as clustering
 from prescale import sync as syncing
 from prescale.permissions import CAPABILITIES
 from stacks import runner
-from stacks.ownership import orders_name
+from stacks.ownership import orders_name, starts_name
 from tests.cli.stack_folder import copied_stacks
 from tests.core.api_double import OBJECTS, ApiDouble
 from tests.core.cluster_double import scaled_object
+from tests.core.start_cases import a_day_ago, pod
 
+ORDERS, STARTS = orders_name("local"), starts_name("local")
 VERBS = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -34,7 +36,7 @@ def asked(request: httpx2.Request) -> tuple[str, str, str, str | None]:
 
 def allowed(capability: str, group: str, resource: str, verb: str, name: str | None) -> bool:
     if capability == "sync":
-        names = {"services": ("support-bot",), "orders": (orders_name("local"),), "findings": ()}
+        names = {"services": ("support-bot",), "orders": (ORDERS,), "starts": (STARTS,), "findings": ()}
         return any(
             (rule.group, rule.resource) == (group, resource)
             and verb in rule.verbs
@@ -45,7 +47,7 @@ def allowed(capability: str, group: str, resource: str, verb: str, name: str | N
     return any(
         (given.group, given.resource) == (group, resource)
         and verb in given.verbs
-        and (not given.of_orders or name == orders_name("local"))
+        and (given.of == "any" or name == {"orders": ORDERS, "starts": STARTS}[given.of])
         for given in CAPABILITIES[capability]
     )
 
@@ -92,6 +94,10 @@ def test_a_capability_may_do_what_it_does_and_nothing_more(
         double.objects["support-bot"]["spec"]["minReplicaCount"] = 2
         double.requests.clear()
     double = with_a_write_in_between(play())
+    if capability == "status":  # the first start that it sees makes the ConfigMap
+        double.pods = [pod("support-bot-5c9-aaaaa", **a_day_ago())]
+        play(("status",))
+        double.pods += [pod("support-bot-5c9-bbbbb", **a_day_ago())]
     play(*PLAYS[capability])
     seen = {asked(request) for request in double.requests}
     assert [request for request in seen if not allowed(capability, *request)] == []

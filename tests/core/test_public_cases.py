@@ -11,9 +11,10 @@ from whenever import Instant
 
 from prescale import sync as syncing
 from prescale.clock import Clock, moment
+from prescale.pod_states import pod_states
 from prescale.sync import Outcome, Run, sync
 from prescale.timetable import timetable
-from prescale.warmth import Sighting, look, pod_states
+from prescale.warmth import Sighting, look
 from stacks import ownership
 from stacks.faults import InputError
 from stacks.loader import Stack

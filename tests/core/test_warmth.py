@@ -11,8 +11,10 @@ from lightkube.core.exceptions import ConfigError
 
 from prescale import asking
 from prescale.asking import asker
+from prescale.lead_time.progress import Progress
+from prescale.pod_states import PodState, pod_states
 from prescale.timetable import Timetable
-from prescale.warmth import PodState, Sighting, Warmth, look, pod_states
+from prescale.warmth import Sighting, Warmth, look
 from stacks import ownership
 from stacks.loader import load_platform
 from tests.core.api_double import ApiDouble
@@ -20,6 +22,7 @@ from tests.core.cluster_double import scaled_object
 from tests.core.decision_cases import HERE, HOUR, at, window
 from tests.core.stack_files import LOCAL
 
+READY = Progress("ready", 4, at(0))
 SERVICES = load_platform("local", LOCAL.parent).services
 
 
@@ -178,7 +181,7 @@ def engine() -> Iterator[Callable[[], PodState]]:
     Engine.seen.clear()
     Engine.answer = (200, b'{"choices": [{"text": "a"}]}')
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield lambda: PodState("p", "support-bot", "127.0.0.1", server.server_port, at(0), is_ready=True)
+    yield lambda: PodState("p", "support-bot", "127.0.0.1", server.server_port, at(0), is_ready=True, progress=READY)
     server.shutdown()
     server.server_close()
 
@@ -210,8 +213,8 @@ def test_nobody_there_and_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
-        slow = PodState("slow", "s", "127.0.0.1", deaf.getsockname()[1], at(0), is_ready=True)
-        gone = PodState("gone", "s", "127.0.0.1", 1, at(0), is_ready=True)
+        slow = PodState("slow", "s", "127.0.0.1", deaf.getsockname()[1], at(0), is_ready=True, progress=READY)
+        gone = PodState("gone", "s", "127.0.0.1", 1, at(0), is_ready=True, progress=READY)
         answers = asker(ApiDouble().cluster(), "direct")([(slow, "m"), (gone, "m")])
     assert answers["slow"] == "no answer within 0 s"
     assert "refused" in (answers["gone"] or "")
@@ -229,9 +232,9 @@ def test_credentials_that_fail_in_the_middle_are_no_traceback(
 
 
 def test_the_api_servers_pod_proxy() -> None:
-    state = PodState("p", "s", "10.0.0.1", 8001, at(0), is_ready=True)
+    state = PodState("p", "s", "10.0.0.1", 8001, at(0), is_ready=True, progress=READY)
     assert asking._url(state, "serving", "api") == "/api/v1/namespaces/serving/pods/p:8001/proxy/v1/completions"
     assert (
-        asking._url(PodState("p", "s", "fd00::1", 80, at(0), is_ready=True), "n", "direct")
+        asking._url(PodState("p", "s", "fd00::1", 80, at(0), is_ready=True, progress=READY), "n", "direct")
         == "http://[fd00::1]:80/v1/completions"
     )

@@ -1,0 +1,127 @@
+"""The history in the cluster, where every runner sees it: one ConfigMap beside the stack's ScaledObjects.
+
+It is read where it may change when a floor is raised, or where pods were looked at; whatever goes wrong with it is a
+note: platform.yaml says a lead time as well, and no floor may depend on a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from whenever import Instant
+
+from prescale.lead_time.history import NOTHING, History, parse_data
+from prescale.lead_time.kind import kind_of
+from prescale.lead_time.measuring import LeftOut, start_of
+from prescale.lead_time.reckoning import LeadTime, lead_time
+from prescale.lead_time.start import Start
+from prescale.objects import Conflict, Refused
+from stacks import ownership
+from stacks.reach import OutOfReach
+from stacks.spec import Platform
+
+ATTEMPTS = 4
+
+
+class ConfigMaps(Protocol):
+    """`prescale.objects.Objects`, as far as it is needed here."""
+
+    def config_map(self, name: str) -> dict[str, Any] | None:
+        """One ConfigMap; None if there is none. Raises `Refused`."""
+
+    def create_config_map(self, name: str, labels: dict[str, str], data: dict[str, str]) -> None:
+        """Make one. Raises `Conflict` if it is there, or `Refused`."""
+
+    def patch_config_map(self, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch. Raises `Conflict` or `Refused`."""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """The history as it is in the cluster, and what a person should know of it."""
+
+    history: History = NOTHING
+    notes: tuple[str, ...] = ()
+
+
+def read(cluster: ConfigMaps, stack: str) -> Remembered:
+    """One call. What cannot be read counts as no history."""
+    try:
+        found = cluster.config_map(ownership.starts_name(stack))
+    except (Refused, OutOfReach) as error:
+        return Remembered(notes=(f"the measured starts cannot be read, platform.yaml's lead times count: {error}",))
+    return Remembered(parse_data((found or {}).get("data") or {}))
+
+
+def lead_times(platform: Platform, history: History, now: Instant) -> dict[str, LeadTime]:
+    """Service -> lead time, of every service of the platform."""
+    return {
+        name: lead_time(
+            service.cold_start, history.of(name, kind_of(service, platform.node_pools[service.node_pool]), now)
+        )
+        for name, service in platform.services.items()
+    }
+
+
+def measured(
+    platform: Platform, pods: Iterable[Mapping[str, Any]], now: Instant
+) -> tuple[dict[str, list[Start]], tuple[str, ...]]:
+    """Service -> the starts that its pods tell of; and of those that are left out the reasons, each once."""
+    starts: dict[str, list[Start]] = {}
+    reasons: dict[tuple[str, str], int] = {}
+    for pod in pods:
+        name = (pod["metadata"].get("labels") or {}).get(ownership.SERVICE_LABEL, "")
+        service = platform.services.get(name)
+        if service is None:
+            continue
+        try:
+            start = start_of(pod, service, platform.node_pools[service.node_pool], now)
+        except LeftOut as error:
+            reasons[name, str(error)] = reasons.get((name, str(error)), 0) + 1
+        else:
+            starts.setdefault(name, []).extend([start] if start else [])
+    notes = (f"{name}: {_pods(count)} not measured: {reason}" for (name, reason), count in reasons.items())
+    return {name: found for name, found in starts.items() if found}, tuple(notes)
+
+
+def remember(
+    cluster: ConfigMaps, stack: str, seen: Mapping[str, Sequence[Start]], services: int, now: Instant
+) -> Remembered:
+    """Put what was `seen` into the cluster's history, unless it is there; returns the history with it.
+
+    Somebody who writes at the same time is read again. Two calls where there is something new, else one.
+    """
+    name = ownership.starts_name(stack)
+    history = NOTHING
+    for _ in range(ATTEMPTS):
+        try:
+            found = cluster.config_map(name)
+            before = parse_data((found or {}).get("data") or {})
+            history = before.with_seen(seen, services, now)
+            if history.starts == before.starts:
+                return Remembered(history)
+            if found is None:
+                cluster.create_config_map(name, {ownership.STACK_LABEL: stack}, history.data())
+            else:
+                cluster.patch_config_map(name, _patch(found, history))
+        except Conflict:
+            continue
+        except (Refused, OutOfReach) as error:
+            return Remembered(history.with_seen(seen, services, now), (f"the starts seen are not kept: {error}",))
+        return Remembered(history)
+    return Remembered(history, (f"the starts seen are not kept: somebody else wrote {name} {ATTEMPTS} times",))
+
+
+def _patch(found: Mapping[str, Any], history: History) -> dict[str, Any]:
+    before: Mapping[str, str] = found.get("data") or {}
+    after = history.data()
+    changed: dict[str, str | None] = {
+        name: after.get(name) for name in {*before, *after} if before.get(name) != after.get(name)
+    }
+    return {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "data": changed}
+
+
+def _pods(count: int) -> str:
+    return "the start of 1 pod is" if count == 1 else f"the starts of {count} pods are"

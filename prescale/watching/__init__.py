@@ -1,0 +1,1 @@
+"""Looking on until it is warm: what one look shows, and when to stop looking."""

@@ -1,0 +1,109 @@
+"""Starts on the real API server: what their pods tell against what the kubelet double was told to take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lightkube.codecs import from_dict
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import ConfigMap, Namespace
+
+from prescale.lead_time.history import parse_data
+from prescale.lead_time.start import Start
+from sandbox import lifecycle
+from sandbox.control_plane.kubeconfigs import client as client_for
+from sandbox.control_plane.nodes import Node
+from sandbox.layout import free_ports
+from stacks import ownership
+from stacks.node_contract import pool_labels
+from tests.cli.stack_folder import copied_stacks
+from tests.core.start_cases import POOL, SERVICE, spec
+from tests.sandbox.test_sync_live import NAME, SPACE, Stage
+from tests.sandbox.waiting import within
+
+pytestmark = pytest.mark.sandbox
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PULL_S, WEIGHTS_S, ENGINE_S = 4, 3, 6
+TOLERANCE_S = 2
+"""Of each phase: times are kept to the second, and the probes ask once a second."""
+
+
+def deployment() -> dict[str, Any]:
+    """What `infra` makes of stack local, with probes that do not wait long."""
+    labels = {ownership.STACK_LABEL: "local", ownership.SERVICE_LABEL: NAME}
+    pods = spec()
+    probe = {"httpGet": {"path": "/health", "port": "http"}, "periodSeconds": 1, "failureThreshold": 60}
+    pods["containers"][0] |= {"startupProbe": probe, "readinessProbe": probe}
+    pods["containers"][0]["args"].append(f"--served-model-name={SERVICE.model.name}")
+    template = {"metadata": {"labels": labels}, "spec": pods}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": NAME, "namespace": SPACE},
+        "spec": {"selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+@pytest.fixture
+def stage(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    cluster = tmp_path_factory.mktemp("sandbox")
+    labels = {"type": "kwok", **pool_labels(SERVICE.node_pool)}
+    labels["node.kubernetes.io/instance-type"] = POOL.instance_types[0]
+    nodes = (Node("starts-1", labels, gpus=8),)
+    layout = lifecycle.up(nodes, print, cluster, prometheus_port=free_ports(1)[0], with_pulumi=False)
+    times = {"image_pull_s": PULL_S, "weights_s": WEIGHTS_S, "engine_start_s": ENGINE_S}
+    (tmp_path / "settings.json").write_text(json.dumps({"times": times, "small_image_pull_s": 0.05}))
+    argv = [sys.executable, "-m", "sandbox.kubelet", "--dir", str(tmp_path / "kubelet")]
+    argv += ["--settings", str(tmp_path / "settings.json")]
+    with (tmp_path / "kubelet.log").open("wb") as log:
+        kubelet = subprocess.Popen(
+            argv, cwd=REPOSITORY, env={"KUBECONFIG": str(layout.kubeconfig)}, stdout=log, stderr=log
+        )
+    try:
+        api = client_for(layout.kubeconfig)
+        api.create(Namespace(metadata=ObjectMeta(name=SPACE)))
+        made = Stage(api, copied_stacks(tmp_path), layout.kubeconfig)
+        made.environment["WARMLINE_PODS_VIA"] = "direct"
+        api.create(from_dict(deployment()))
+        made.build()
+        yield made
+    finally:
+        kubelet.terminate()
+        kubelet.wait(timeout=20)
+        lifecycle.down(print, cluster)
+
+
+def kept(stage: Stage) -> tuple[Start, ...]:
+    data = stage.api.get(ConfigMap, "warmline-starts-local", namespace=SPACE).data or {}
+    return parse_data(data).starts[NAME]
+
+
+def test_the_pods_tell_what_the_kubelet_took(stage: Stage) -> None:
+    stage.start("sync").communicate(timeout=60)
+    watching = stage.start("watch", "--until-warm", "--timeout", "120s")
+    text = watching.communicate(timeout=180)[0]
+    assert watching.returncode == 0, text
+    assert "starting" in text, "a line for each change"
+
+    within(30, lambda: len(kept(stage)) == 7)
+    starts = kept(stage)
+    pulled = [start.phases.image_s or 0 for start in starts]
+    assert PULL_S - 1 <= max(pulled) <= PULL_S + TOLERANCE_S, "one pull for the node; who came during it waited for it"
+    for start in starts:
+        phases = start.phases
+        assert None not in phases.in_order, start
+        assert abs((phases.weights_s or 0) - WEIGHTS_S) <= TOLERANCE_S
+        assert ENGINE_S - 1 <= (phases.engine_start_s or 0) <= ENGINE_S + TOLERANCE_S
+        assert phases.ready_s == 0
+        assert sum(one or 0 for one in phases.in_order) == start.total_s
+
+    shown = json.loads(stage.start("status", "-o", "json").communicate(timeout=60)[0])["lead_times"][NAME]
+    assert shown["measured"]["starts"] == 7
+    assert shown["measured"]["p95_s"] == max(start.total_s for start in starts), "of fewer than 20 the largest"
