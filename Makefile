@@ -30,7 +30,7 @@ check: setup
 	mypy
 
 core: setup
-	pytest -m "not sandbox"
+	pytest -m "not sandbox" --numprocesses auto --dist worksteal
 
 sandbox-test: tools
 	pytest -m sandbox -p no:randomly

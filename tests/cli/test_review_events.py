@@ -339,9 +339,8 @@ def test_a_plan_gets_no_credentials(repository: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_revision_that_prints_no_plan_is_incomplete(repository: Path) -> None:
-    edit(
-        repository / "cli" / "prescale" / "commands.py", "data = plan_text.plan_data(loaded, planned, now)", "data = {}"
-    )
+    said = "return {**planned, **shortage_text.data(self.stack, self.shortages)}"
+    edit(repository / "cli" / "prescale" / "plan_answer.py", said, "return {}")
     result = review()
     assert result.exit_code == 1
     assert "`working tree` did not plan its events:" in result.stdout
