@@ -27,7 +27,7 @@ def plan(cluster: keeping.ConfigMaps, stack: Stack, now: Instant) -> Plan:
     """The timetable by measured lead times, in one call."""
     remembered = keeping.read(cluster, stack.name)
     known = keeping.lead_times(stack.platform, remembered.history, now)
-    return Plan(timetable(stack, now, known), known, remembered.notes)
+    return Plan(timetable(stack, now, known if remembered.is_known else None), known, remembered.notes)
 
 
 def plan_if_it_may_differ(cluster: keeping.ConfigMaps, stack: Stack, table: Timetable, now: Instant) -> Plan:

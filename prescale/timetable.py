@@ -45,7 +45,7 @@ class Window:
     """One event for one service: `floor` replicas must be in force in [raise_at, end).
 
     With a `ramp` it comes in `rises`, of which the last is the whole; `steps` lead to the first of them. `holds` are
-    gaps before it that are too short to cool in.
+    gaps before it that are too short to cool in. It `knows_starts` where the cluster's measured ones were read.
     """
 
     event: str
@@ -68,6 +68,7 @@ class Window:
     rises: tuple[Rise, ...] = ()
     title: str | None = None
     holds: tuple[Hold, ...] = ()
+    knows_starts: bool = False
 
     @property
     def raise_at(self) -> Instant:
@@ -96,8 +97,11 @@ class Window:
     def floor_early(self, now: Instant) -> int:
         """Replicas that a run which knows of the slowest starts that count may have in force by now.
 
-        Such a start moves a raise, and the end of the longest gap that is held before it.
+        Such a start moves a raise, and the end of the longest gap that is held before it. Who knows the measured starts
+        has nobody to yield to: what the calendar says of another time is certain then.
         """
+        if self.knows_starts:
+            return self.floor_at(now)
         last = self.end.to_instant().subtract(seconds=1)
         slack_s = 2 * longest_s(self.lead_time_s) - self.lead_time_s
         return self.floor_at(min(now.add(seconds=slack_s), last)) if now <= last else 0
@@ -152,7 +156,7 @@ def timetable(stack: Stack, now: Instant = FIRST, lead_times: Mapping[str, LeadT
 
     Args:
         now: events that ended before it may pass the ceiling: what is over cannot fail any more.
-        lead_times: of services whose starts were measured; of the others platform.yaml says it.
+        lead_times: of services whose starts were measured, of the others platform.yaml says it; None if none was asked.
 
     Raises:
         InputError: one fault for each floor above its service's ceiling. A ceiling is never raised by an event.
@@ -166,7 +170,7 @@ def timetable(stack: Stack, now: Instant = FIRST, lead_times: Mapping[str, LeadT
     )
     for event in stack.calendar.around(now, earliest_s + AHEAD_S):
         for name, demand in event.demands.items():
-            window = _window(stack, event, name, demand, leads[name])
+            window = _window(stack, event, name, demand, leads[name], knows_starts=lead_times is not None)
             windows.append(window)
             is_over = window.end.to_instant() <= now
             if window.floor > window.ceiling and not event.cancelled and not is_over:
@@ -200,7 +204,7 @@ def chain(t0: Instant, links: Iterable[tuple[str, int]]) -> tuple[Step, ...]:
     return tuple(reversed(steps))
 
 
-def _window(stack: Stack, event: Event, name: str, demand: Demand, lead: LeadTime) -> Window:
+def _window(stack: Stack, event: Event, name: str, demand: Demand, lead: LeadTime, *, knows_starts: bool) -> Window:
     service = stack.platform.services[name]
     load = load_of(demand, service)
     on_top_pct = headroom_pct(demand, stack.calendar.headroom_pct)
@@ -229,6 +233,7 @@ def _window(stack: Stack, event: Event, name: str, demand: Demand, lead: LeadTim
         priority=asked.priority,
         ramp=asked.ramp,
         rises=rising,
+        knows_starts=knows_starts,
         title=event.title,
     )
 

@@ -40,10 +40,11 @@ class ConfigMaps(Protocol):
 
 @dataclass(frozen=True)
 class Remembered:
-    """The history as it is in the cluster, and what a person should know of it."""
+    """The history as it is in the cluster, and what a person should know of it; not known where it was not read."""
 
     history: History = NOTHING
     notes: tuple[str, ...] = ()
+    is_known: bool = True
 
 
 def read(cluster: ConfigMaps, stack: str) -> Remembered:
@@ -51,7 +52,8 @@ def read(cluster: ConfigMaps, stack: str) -> Remembered:
     try:
         found = cluster.config_map(ownership.starts_name(stack))
     except (Refused, OutOfReach) as error:
-        return Remembered(notes=(f"the measured starts cannot be read, platform.yaml's lead times count: {error}",))
+        said = f"the measured starts cannot be read, platform.yaml's lead times count: {error}"
+        return Remembered(notes=(said,), is_known=False)
     return Remembered(parse_data((found or {}).get("data") or {}))
 
 

@@ -41,7 +41,7 @@ def rps_for(replicas: int) -> int:
 
 @dataclass
 class Course:
-    """One course: `events` is the calendar now; `held` what vanished from it while it was in force, by service.
+    """One course: `events` is the calendar now; `held` what was in force of it, by service and name: (replicas, end).
 
     `kept` are values above all events that a person set. Floors of events are even and a person's values odd, so that
     none is taken for the other.
@@ -50,7 +50,7 @@ class Course:
     dice: Random
     services: Sequence[Service]
     events: tuple[Event, ...] = ()
-    held: dict[tuple[str, str], Event] = field(default_factory=dict)
+    held: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
     said: set[int] = field(default_factory=set)
 
@@ -60,7 +60,7 @@ class Course:
         names = self.dice.sample(NAMES, self.dice.randint(0, len(NAMES)))
         self.events = tuple(self._event(name, now) for name in names)
         written = {(service, event.name) for event in self.events for service in event.rps}
-        self.held = {key: event for key, event in self.held.items() if key not in written}
+        self.held = {key: claim for key, claim in self.held.items() if key not in written}
 
     def _event(self, name: str, now: int) -> Event:
         first = self.dice.randint(-6, 4)
@@ -88,13 +88,14 @@ class Course:
         return {service.name: max(self._wanted(service), self.kept.get(service.name, 0)) for service in self.services}
 
     def _wanted(self, service: Service) -> int:
-        held = (event for (name, _), event in self.held.items() if name == service.name)
-        return oracle.floor(service, [*self.events, *held], time.time())
+        now = time.time()
+        held = (replicas for (name, _), (replicas, end) in self.held.items() if name == service.name and now < end)
+        return max([oracle.floor(service, self.events, now), *held])
 
     def settled(self) -> None:
         """A run has gone through: what is in force now is held where it vanishes from the calendar."""
         now = time.time()
         for service in self.services:
             for event in self.events:
-                if oracle.is_active(event, service, now):
-                    self.held[service.name, event.name] = event
+                if replicas := oracle.asks(event, service, self.events, now):
+                    self.held[service.name, event.name] = (replicas, event.end)

@@ -1,8 +1,11 @@
-"""What the floor has to be, by the rule alone: max(baseline, every active event). It shares no code with prescale."""
+"""What the floor has to be, by the rules alone: max(baseline, every active event), and no cooling in a short gap.
+
+It shares no code with prescale.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -32,16 +35,30 @@ class Event:
     cancelled: bool = False
 
 
-def is_active(event: Event, service: Service, now: float) -> bool:
-    is_its = service.name in event.rps and not event.cancelled
-    return is_its and event.start - service.lead_s <= now < event.end
+def asks(event: Event, service: Service, calendar: Iterable[Event], now: float) -> int:
+    """Replicas that one event asks for at `now`, in a calendar of it and others.
+
+    A gap shorter than a lead time, from another's end to its own raise, is held at what both need.
+    """
+    if service.name not in event.rps or event.cancelled:
+        return 0
+    raised = event.start - service.lead_s
+    if raised <= now < event.end:
+        return _needs(event, service)
+    before = [
+        other
+        for other in calendar
+        if service.name in other.rps and not other.cancelled and 0 < raised - other.end < service.lead_s
+    ]
+    held = [min(_needs(other, service), _needs(event, service)) for other in before if other.end <= now < raised]
+    return max(held, default=0)
 
 
-def floor(service: Service, events: Iterable[Event], now: float) -> int:
+def _needs(event: Event, service: Service) -> int:
+    load = Fraction(event.rps[service.name] * REQUEST_S, PER_REPLICA) * (100 + HEADROOM_PCT) / 100
+    return -(-load.numerator // load.denominator)
+
+
+def floor(service: Service, calendar: Sequence[Event], now: float) -> int:
     """Replicas that must be asked for at `now`."""
-    asked = [service.baseline]
-    for event in events:
-        if is_active(event, service, now):
-            load = Fraction(event.rps[service.name] * REQUEST_S, PER_REPLICA) * (100 + HEADROOM_PCT) / 100
-            asked.append(-(-load.numerator // load.denominator))
-    return max(asked)
+    return max([service.baseline, *(asks(event, service, calendar, now) for event in calendar)])

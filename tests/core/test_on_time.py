@@ -15,6 +15,7 @@ from prescale.lead_time.history import History, parse_data
 from prescale.lead_time.kind import kind_of
 from prescale.lead_time.reckoning import longest_s
 from prescale.lead_time.start import Phases, Start
+from prescale.objects import Refused
 from prescale.sync import Outcome, Run, sync
 from prescale.timetable import timetable
 from stacks.loader import Stack, load_stack
@@ -52,10 +53,17 @@ def api(*totals_s: int, **objects: Any) -> ApiDouble:
     return double
 
 
-def run(double: ApiDouble, seconds: float, loaded: Stack | None = None) -> Outcome:
-    """What `sync` does at `seconds` after T0."""
+def _forbidden() -> dict[str, Any] | None:
+    raise Refused("configmaps is forbidden")
+
+
+def run(double: ApiDouble, seconds: float, loaded: Stack | None = None, *, may_read: bool = True) -> Outcome:
+    """What `sync` does at `seconds` after T0, where it may read the measured starts or not."""
     loaded, now, cluster = loaded or local(), at(seconds), double.cluster()
     cluster.clock = Clock  # type: ignore[method-assign]
+    if not may_read:
+        whole = cluster.config_map
+        cluster.config_map = lambda name: _forbidden() if name == NAME else whole(name)  # type: ignore[method-assign]
     by = on_time.plan_if_it_may_differ(cluster, loaded, timetable(loaded, now), now)
     (outcome,) = sync(Run("local", by.table, ("support-bot",), cluster, lambda: now))
     return outcome
@@ -89,13 +97,21 @@ def test_faster_starts_raise_later_where_that_is_wished_for_and_sure(tmp_path: P
 def test_who_does_not_know_of_slower_starts_does_not_take_back_what_was_raised_early() -> None:
     double = api(*[700] * 3)
     run(double, RAISE_S - 400)
-    del double.config_maps[NAME]
-    outcome = run(double, RAISE_S - 300)
+    outcome = run(double, RAISE_S - 300, may_read=False)
     assert (outcome.patch, double.minimum()) == (None, 7)
     assert outcome.notes == ("diwali-sale: held at 7, raised early by a run that knew of slower starts",)
-    assert run(double, RAISE_S + 60).notes == ()
-    run(double, 5 * 3600)
+    assert run(double, RAISE_S + 60, may_read=False).notes == ()
+    run(double, 5 * 3600, may_read=False)
     assert double.minimum() == 2
+
+
+def test_an_event_moved_later_is_let_go_at_once_by_who_knows_the_starts(tmp_path: Path) -> None:
+    later = stack(tmp_path, events=swap("start: 2027-10-29 20:00", "start: 2027-10-29 21:00"))
+    double = api()
+    run(double, RAISE_S + 60)
+    outcome = run(double, RAISE_S + 120, later)
+    assert double.minimum() == 2
+    assert outcome.notes == ("diwali-sale: let go, it was moved to 2027-10-29T21:00:00+05:30[Asia/Kolkata]",)
 
 
 @given(st.lists(st.integers(60, 5000), min_size=1, max_size=80), st.integers(-9000, 0))

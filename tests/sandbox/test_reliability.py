@@ -34,6 +34,15 @@ def test_the_oracle_takes_the_highest_of_what_is_active(now: int, floor: int) ->
     assert oracle.floor(CHAT, events, now) == floor
 
 
+@pytest.mark.parametrize(("end", "floor"), [(4400, 2), (4401, 6), (4999, 6), (5000, 10)])
+def test_the_oracle_holds_a_gap_shorter_than_a_lead_time(end: int, floor: int) -> None:
+    events = [
+        Event("before", 4000, end, {"chat": rps_for(6)}),
+        Event("after", 5600, 8000, {"chat": rps_for(10)}),
+    ]
+    assert oracle.floor(CHAT, events, end) == floor
+
+
 @pytest.mark.parametrize("replicas", range(1, 19))
 def test_a_load_for_so_many_replicas_needs_so_many(replicas: int) -> None:
     now = 10_000
