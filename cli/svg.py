@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import re
 
+import matplotlib as mpl
 from markupsafe import escape
+from matplotlib.figure import Figure
 
 _IDS = re.compile(r'(?<=\bid=")|(?<=href="#)|(?<=url\(#)')
 
 
-def element(drawn: str, name: str, title: str, description: str) -> str:
-    """The `<svg>` element of a file.
+def element(figure: Figure, name: str, title: str, description: str) -> str:
+    """The figure as an `<svg>` element; the same text for the same data.
 
     Args:
-        drawn: the file, as matplotlib writes it: its ids are the same in every drawing of one kind.
-        name: of no other drawing on the page.
+        name: of no other drawing on the page: matplotlib's ids are the same in every drawing of one kind.
     """
+    file = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "warmline"}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    drawn = file.getvalue()
     opening, _, inside = _IDS.sub(f"{name}-", drawn[drawn.index("<svg") :]).partition(">")
     parts = {"title": title, "desc": description}
     labels = " ".join(f"{name}-{part}" for part in parts)

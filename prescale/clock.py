@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from whenever import Instant, PlainDateTime, RepeatedTime, SkippedTime
+from whenever import Instant, PlainDateTime, RepeatedTime, SkippedTime, TimeDelta
 
 from stacks.local_time import END_YEAR, FIRST_YEAR, offsets
 
@@ -73,3 +73,16 @@ def _moment(text: str, zone: str) -> Instant:
     except RepeatedTime:
         first, second = offsets(text.replace(" ", "T"), zone)
         raise ValueError(f"{text} exists twice in {zone}: write {text}{first} or {text}{second}") from None
+
+
+def duration_s(text: str, example: str) -> float:
+    """`2h`, `90m` or `1h30m` in seconds.
+
+    Raises:
+        ValueError: it is none; its words ask for `example`.
+    """
+    try:
+        seconds: float = TimeDelta.parse_iso(f"PT{text.strip().upper()}").total("seconds")
+    except ValueError:
+        raise ValueError(f"{text!r} is no duration: write {example}") from None
+    return seconds

@@ -25,12 +25,13 @@ Of = Literal["any", "services", "orders", "starts", "findings"]
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of a Role: `verbs` on the objects of `resource` that `of` names."""
+    """One rule of a Role: `verbs` on the objects of `resource` that `of` names; `everywhere`: of a ClusterRole."""
 
     group: str
     resource: str
     verbs: tuple[str, ...]
     of: Of = "any"
+    everywhere: bool = False
 
 
 CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {

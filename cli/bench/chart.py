@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib as mpl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.axes import Axes
@@ -50,11 +48,8 @@ def svg(pictures: Sequence[Picture], name: str = "curves") -> str:
     Args:
         name: of no other drawing on its page.
     """
-    drawn = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": "warmline"}):
-        _figure(pictures).savefig(drawn, format="svg", metadata={"Date": None})
     title = ", ".join(one.title for one in pictures)
-    return element(drawn.getvalue(), name, title, " ".join(f"{one.title}: {one.words}." for one in pictures))
+    return element(_figure(pictures), name, title, " ".join(f"{one.title}: {one.words}." for one in pictures))
 
 
 def _figure(pictures: Sequence[Picture]) -> Figure:

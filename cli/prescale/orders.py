@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import click
 
 from cli.exits import FINDING
 from cli.options import F, examples, output_option, stack_option
+from cli.prescale.typed import Typed
 
 
-class _Duration(click.ParamType[Any]):
-    """`2h`, `90m`, `1h30m` -> seconds."""
+def _seconds(text: str) -> int:
+    """`2h`, `90m`, `1h30m`."""
+    from prescale.orders.term import lasting_s
 
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from prescale.orders.term import lasting_s
-
-        try:
-            return lasting_s(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+    return lasting_s(text)
 
 
-class _Reason(click.ParamType[Any]):
+def _line(text: str) -> str:
     """One printable line."""
+    from prescale.orders.term import one_line
 
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from prescale.orders.term import one_line
-
-        try:
-            return one_line(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+    return one_line(text)
 
 
 def _lasting(command: F) -> F:
@@ -44,12 +30,16 @@ def _lasting(command: F) -> F:
     until = click.option(
         "--until", metavar="TIME", help="Until then: RFC 3339, or 'YYYY-MM-DD HH:MM' in the calendar's zone."
     )
-    lasts = click.option("--for", "lasts_s", type=_Duration(), metavar="DURATION", help="As 2h, 90m or 1h30m.")
+    lasts = click.option(
+        "--for", "lasts_s", type=Typed("duration", _seconds), metavar="DURATION", help="As 2h, 90m or 1h30m."
+    )
     return lasts(until(command))
 
 
 def _reason(*, required: bool) -> Callable[[F], F]:
-    return click.option("--reason", type=_Reason(), required=required, help="Why: one line, kept beside who said it.")
+    return click.option(
+        "--reason", type=Typed("text", _line), required=required, help="Why: one line, kept beside who said it."
+    )
 
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Show what would be written and change nothing.")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from cli.exits import DONE, FINDING
 from cli.options import examples, stack_option
 from cli.prescale.pods_via import pods_via_option
+from cli.prescale.typed import Typed
 
 if TYPE_CHECKING:
     from prescale.watching.frame import Frame
@@ -18,21 +19,17 @@ if TYPE_CHECKING:
     from stacks.reach import OutOfReach
 
 
-class _Duration(click.ParamType[Any]):
-    """`2s`, `30m`, `1h30m` -> seconds."""
+def _seconds(text: str) -> float:
+    """`2s`, `30m`, `1h30m`."""
+    from prescale.clock import duration_s
 
-    name = "duration"
+    seconds = duration_s(text, "2s, 30m or 1h30m")
+    if not 0.5 <= seconds <= 7 * 86400:
+        raise ValueError(f"{text} is not within 0.5s and 168h")
+    return seconds
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        from whenever import TimeDelta
 
-        try:
-            seconds: float = TimeDelta.parse_iso(f"PT{value.strip().upper()}").total("seconds")
-        except ValueError:
-            self.fail(f"{value!r} is no duration: write 2s, 30m or 1h30m", param, ctx)
-        if not 0.5 <= seconds <= 7 * 86400:
-            self.fail(f"{value} is not within 0.5s and 168h", param, ctx)
-        return seconds
+_duration = Typed("duration", _seconds)
 
 
 @click.command(
@@ -44,8 +41,8 @@ class _Duration(click.ParamType[Any]):
 )
 @stack_option
 @click.option("--until-warm", is_flag=True, help="End as soon as it is warm, or at the start of an event that is not.")
-@click.option("--interval", type=_Duration(), default="2s", show_default=True, help="Between two looks.")
-@click.option("--timeout", type=_Duration(), help="Look no longer than this; without it, until Ctrl-C.")
+@click.option("--interval", type=_duration, default="2s", show_default=True, help="Between two looks.")
+@click.option("--timeout", type=_duration, help="Look no longer than this; without it, until Ctrl-C.")
 @pods_via_option
 @click.pass_context
 def watch(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import matplotlib as mpl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.axes import Axes
@@ -64,20 +62,18 @@ def html(report: Report) -> str:
 
 
 @contextmanager
-def _bars(names: list[str], label: str) -> Iterator[tuple[Axes, io.StringIO]]:
-    """Horizontal bars to draw, one below the other; the text holds one `<svg>` element afterwards."""
-    with mpl.rc_context({"svg.hashsalt": "warmline"}):
-        figure = Figure(figsize=(9, 1.2 + 0.5 * len(names)), layout="constrained")
-        axes, text = figure.subplots(), io.StringIO()
-        yield axes, text
-        axes.set_yticks(range(len(names)), names)
-        figure.legend(loc="outside upper left", ncols=len(COLOURS), frameon=False)
-        axes.set_xlabel(label)
-        axes.set_xlim(left=0)
-        for side in ("top", "right", "left"):
-            axes.spines[side].set_visible(False)
-        axes.tick_params(left=False)
-        figure.savefig(text, format="svg", metadata={"Date": None})
+def _bars(names: list[str], label: str) -> Iterator[tuple[Axes, Figure]]:
+    """Horizontal bars to draw, one below the other; the figure is whole afterwards."""
+    figure = Figure(figsize=(9, 1.2 + 0.5 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    yield axes, figure
+    axes.set_yticks(range(len(names)), names)
+    figure.legend(loc="outside upper left", ncols=len(COLOURS), frameon=False)
+    axes.set_xlabel(label)
+    axes.set_xlim(left=0)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(left=False)
 
 
 def reserve_svg(plan: Plan, name: str) -> str:
@@ -87,14 +83,17 @@ def reserve_svg(plan: Plan, name: str) -> str:
         name: of no other drawing on the page.
     """
     ends = [("", plan.most)] if plan.fewest == plan.most else [("at most", plan.most), ("at least", plan.fewest)]
-    with _bars([name for name, _ in ends], f"replicas of {plan.workload.service}; dashed: its ceiling") as (axes, text):
+    with _bars([name for name, _ in ends], f"replicas of {plan.workload.service}; dashed: its ceiling") as (
+        axes,
+        figure,
+    ):
         for row, (_, end) in enumerate(ends):
             _bar(axes, row, end)
         axes.axvline(plan.service.replicas.max, color=INK, linestyle="--", linewidth=1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     said = "; ".join(f"{word or 'replicas'}: {_words(end)}" for word, end in ends)
     ceiling = f"ceiling of {plan.workload.service}: {plan.service.replicas.max}"
-    return element(text.getvalue(), name, f"Reserve of {plan.name}", f"{said}; {ceiling}")
+    return element(figure, name, f"Reserve of {plan.name}", f"{said}; {ceiling}")
 
 
 def _words(end: End) -> str:
@@ -116,7 +115,7 @@ def money_svg(bought: Bought, name: str) -> str | None:
     ]
     if not ways:
         return None
-    with _bars([name for name, _, _ in ways], "$ a month") as (axes, text):
+    with _bars([name for name, _, _ in ways], "$ a month") as (axes, figure):
         for row, (_, least, most) in enumerate(ways):
             first = row == 0
             axes.barh(row, float(least), color=COLOURS[0], height=0.6, label="baselines" if first else "_")
@@ -125,7 +124,7 @@ def money_svg(bought: Bought, name: str) -> str | None:
             axes.text(float(most), row, f" {dollars(most)}", va="center", color=INK, fontsize=9)
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     said = "; ".join(f"{term}: {dollars(least)} to {dollars(most)}" for term, least, most in ways)
-    return element(text.getvalue(), name, "$ a month, from the baselines alone to the peak's nodes always", said)
+    return element(figure, name, "$ a month, from the baselines alone to the peak's nodes always", said)
 
 
 def _bar(axes: Axes, row: int, end: End) -> None:

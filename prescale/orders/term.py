@@ -6,14 +6,13 @@ import getpass
 import os
 import socket
 
-from whenever import TimeDelta
-
+from prescale.clock import duration_s
 from prescale.orders.order import LONGEST_TEXT
 
 SHORTEST_S = 60
 # A month: what is needed for longer is an event of the calendar, or another baseline.
 LONGEST_S = 31 * 86400
-WRITE = "write hours and minutes, as 2h, 90m or 1h30m"
+EXAMPLE = "hours and minutes, as 2h, 90m or 1h30m"
 
 
 def lasting_s(said: str) -> int:
@@ -22,10 +21,7 @@ def lasting_s(said: str) -> int:
     Raises:
         ValueError: it is no such duration, or not within `SHORTEST_S` and `LONGEST_S`.
     """
-    try:
-        seconds = int(TimeDelta.parse_iso(f"PT{said.strip().upper()}").total("seconds"))
-    except ValueError:
-        raise ValueError(f"{said!r} is no duration: {WRITE}") from None
+    seconds = int(duration_s(said, EXAMPLE))
     if not SHORTEST_S <= seconds <= LONGEST_S:
         raise ValueError(f"{said} is not within 1m and {LONGEST_S // 3600}h")
     return seconds

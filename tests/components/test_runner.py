@@ -201,9 +201,9 @@ class TestFiles:
             stack_files("local")
 
     def test_evidence_that_a_pod_would_not_see(self, root: Path) -> None:
-        (root / "shared.md").write_text("x")
-        edit(root / "local" / "platform.yaml", "benchmarks/support-8b-l40s.md", "../shared.md")
-        with pytest.raises(InputError, match=r"the file \.\./shared\.md, expected every file in the stack"):
+        (root / "elsewhere.md").write_text("x")
+        edit(root / "local" / "platform.yaml", "benchmarks/support-8b-l40s.md", "../elsewhere.md")
+        with pytest.raises(InputError, match=r"the file \.\./elsewhere\.md, expected every file in the stack"):
             stack_files("local")
 
     def test_pulumi_installs_it_where_the_platform_says_so(self, root: Path) -> None:

@@ -444,9 +444,9 @@ def _occurrences(entry: icalendar.Event) -> list[Any]:
 
 def test_the_file_lies_where_it_is_named(tmp_path: Path) -> None:
     folder = write_stack(tmp_path)
-    (tmp_path / "shared").mkdir()
-    shutil.copy(EXPORTS / "google.ics", tmp_path / "shared" / "Sales Events 2027.ics")
-    text = "timezone: UTC\nevents: []\ncalendars:\n  - file: ../shared/Sales Events 2027.ics\n" + ROWS
+    (tmp_path / "calendars").mkdir()
+    shutil.copy(EXPORTS / "google.ics", tmp_path / "calendars" / "Sales Events 2027.ics")
+    text = "timezone: UTC\nevents: []\ncalendars:\n  - file: ../calendars/Sales Events 2027.ics\n" + ROWS
     (folder / "events.yaml").write_text(text)
     names = {event.name for event in load_stack("local", tmp_path).calendar.listed}
     assert all(name.startswith("sales-events-2027-") for name in names)

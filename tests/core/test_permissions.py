@@ -35,20 +35,13 @@ def asked(request: httpx2.Request) -> tuple[str, str, str, str | None]:
 
 
 def allowed(capability: str, group: str, resource: str, verb: str, name: str | None) -> bool:
-    if capability == "sync":
-        names = {"services": ("support-bot",), "orders": (ORDERS,), "starts": (STARTS,), "findings": ()}
-        return any(
-            (rule.group, rule.resource) == (group, resource)
-            and verb in rule.verbs
-            and (rule.of == "any" or name in names[rule.of])
-            for rules in runner.CAPABILITIES.values()
-            for rule in rules
-        )
+    names = {"services": ("support-bot",), "orders": (ORDERS,), "starts": (STARTS,), "findings": ()}
+    of_a_runner = [rule for rules in runner.CAPABILITIES.values() for rule in rules]
     return any(
-        (given.group, given.resource) == (group, resource)
-        and verb in given.verbs
-        and (given.of == "any" or name == {"orders": ORDERS, "starts": STARTS}[given.of])
-        for given in CAPABILITIES[capability]
+        (rule.group, rule.resource) == (group, resource)
+        and verb in rule.verbs
+        and (rule.of == "any" or name in names[rule.of])
+        for rule in (of_a_runner if capability == "sync" else CAPABILITIES[capability])
     )
 
 
