@@ -32,8 +32,9 @@ check: setup
 core: setup
 	pytest -m "not sandbox" --numprocesses auto --dist worksteal
 
+# Each file has a cluster of its own, which mostly waits for control loops: two at a time, however many cores there are.
 sandbox-test: tools
-	pytest -m sandbox -p no:randomly
+	pytest -m sandbox -p no:randomly --numprocesses 2 --dist loadfile
 
 tools: setup
 	python -m sandbox.toolchain
