@@ -15,7 +15,7 @@ from sandbox.places import SETTINGS, write_private
 # Every address the sandbox listens on, apart from the pods' doubles: they have a 127.N.0.0/16, loopback as well.
 HOST = "127.0.0.1"
 
-# 127.10 is left to tests that name their addresses.
+# 127.10 and what is beyond the last are left to tests (tests/sandbox/addresses.py) and measurements.
 _FIRST_NETWORK, _NETWORKS = 11, 240
 
 _PORTS = (

@@ -17,6 +17,7 @@ that it holds that a single one would be more than may miss it: of 99 %, fewer t
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -150,7 +151,7 @@ def _together(point: Point, objective: Objective, within: Mapping[LatencyName, S
     if limits and all(columns):
         limits_s = [float(limit.limit_s) for limit in limits]
         requests = list(zip(*(column for column in columns if column), strict=True))
-        kept = sum(not any(map(float.__gt__, request, limits_s)) for request in requests)
+        kept = sum(not any(map(operator.gt, request, limits_s)) for request in requests)
         return _counted(kept, len(requests)), "per request"
     stated = _stated(point, limits)
     if stated is not None:

@@ -18,6 +18,7 @@ from sandbox.balancer.endpoints import Endpoint, ServiceEndpoints
 from sandbox.balancer.process import running_envoy
 
 MODEL = "support-bot"
+PORTS = BalancerPorts(18090, 18091)
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _SAMPLE = re.compile(r"^(?P<name>[a-zA-Z_:]+)\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _EDGE = re.compile(r'le="([^"]+)"')
@@ -34,8 +35,10 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig(engines: int, directory: Path, *, port: int = 18090, network: str = "127.10.250") -> AsyncIterator[Rig]:
-    """`engines` doubles on `network`.2 and up, one Envoy on `port` (its admin page on the next one).
+async def rig(
+    engines: int, directory: Path, *, ports: BalancerPorts = PORTS, network: str = "127.10.250"
+) -> AsyncIterator[Rig]:
+    """`engines` doubles on `network`.2 and up, one Envoy on `ports`.
 
     Raises:
         RuntimeError: an engine or Envoy did not start.
@@ -43,13 +46,12 @@ async def rig(engines: int, directory: Path, *, port: int = 18090, network: str 
     addresses = tuple(Endpoint(f"{network}.{number + 2}", 8000) for number in range(engines))
     started = [await _engine(item) for item in addresses]
     service = ServiceEndpoints("selfcheck", MODEL, addresses)
-    ports = BalancerPorts(port, port + 1)
     try:
         for item in addresses:
             await _listening(item)
         async with running_envoy(ports, directory, [service]) as envoy:
             write_files([service], directory)
-            yield Rig(f"http://127.0.0.1:{port}", envoy.pid, tuple(item.pid for item in started), addresses)
+            yield Rig(f"http://127.0.0.1:{ports.requests}", envoy.pid, tuple(item.pid for item in started), addresses)
     finally:
         for process in started:
             if process.returncode is None:

@@ -45,6 +45,12 @@ def test_request_by_request_all_limits_at_once() -> None:
     assert got.verdict == "fails"
 
 
+def test_whole_seconds_are_numbers_as_well() -> None:
+    whole = PerRequest(ttft_s=(0, 1), tpot_s=(0, 0))
+    got = attainment(point(completed=2, failed=0, per_request=whole), PROMISED)
+    assert got.share == Share(Fraction(1, 2), Fraction(1, 2))
+
+
 def test_a_failed_request_kept_nothing_and_one_cut_off_may_have() -> None:
     got = attainment(point(completed=4, failed=3, incomplete=1, per_request=REQUESTS), PROMISED)
     assert got.share == Share(Fraction(2, 8), Fraction(3, 8))

@@ -23,6 +23,8 @@ from sandbox.balancer.config import (
 )
 from sandbox.balancer.endpoints import Endpoint, ServiceEndpoints, endpoints_of
 from sandbox.balancer.process import envoy_path, running_envoy
+from sandbox.layout import free_ports
+from tests.sandbox.addresses import own_network
 
 
 def pod(name: str = "p1", *, ready: str = "True", **metadata: Any) -> Pod:
@@ -135,14 +137,14 @@ async def backend(address: str, said: bytes) -> asyncio.Server:
 
 def test_envoy_follows_the_files(tmp_path: Path) -> None:
     async def play() -> None:
-        one, two = await backend("127.10.245.2", b"one"), await backend("127.10.245.3", b"two")
-        ports = BalancerPorts(18202, 18203)
+        one, two = await backend(f"{own_network()}.2", b"one"), await backend(f"{own_network()}.3", b"two")
+        ports = BalancerPorts(*free_ports(2))
         async with one, two, running_envoy(ports, tmp_path):
             assert (await ask(ports.requests, "a.ns"))[0] == 404
             write_files(
                 [
-                    ServiceEndpoints("ns", "a", (Endpoint("127.10.245.2", 8000),)),
-                    ServiceEndpoints("ns", "b", (Endpoint("127.10.245.3", 8000),)),
+                    ServiceEndpoints("ns", "a", (Endpoint(f"{own_network()}.2", 8000),)),
+                    ServiceEndpoints("ns", "b", (Endpoint(f"{own_network()}.3", 8000),)),
                 ],
                 tmp_path,
             )

@@ -34,6 +34,7 @@ from sandbox.control_plane.kubeconfigs import client as client_for
 from sandbox.control_plane.nodes import Node
 from sandbox.layout import Layout, free_ports, read_settings
 from sandbox.processes.process import marked, start_ticks
+from tests.sandbox.addresses import own_network
 from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
@@ -43,6 +44,7 @@ ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject",
 GPU_TAINT = ("nvidia.com/gpu", "present", "NoSchedule")
 NODES = tuple(Node(f"l40s-{n}", {"pool": "l40s"}, (GPU_TAINT,), gpus=1) for n in range(2))
 PATIENCE_S = 45.0
+POD_IP = f"{own_network()}.77"
 
 
 @pytest.fixture(scope="module")
@@ -183,12 +185,12 @@ def test_nodes_look_like_the_clouds(layout: Layout, api: Client) -> None:
 
 
 def test_prometheus_scrapes_a_pod_where_its_annotations_say(layout: Layout, api: Client) -> None:
-    with metrics_at("127.10.1.77", 'vllm:num_requests_running{model_name="m"} 7\n') as port:
+    with metrics_at(POD_IP, 'vllm:num_requests_running{model_name="m"} 7\n') as port:
         annotations = {"prometheus.io/scrape": "true", "prometheus.io/port": str(port)}
         meta = ObjectMeta(name="scraped", namespace="default", annotations=annotations)
         spec = PodSpec(containers=[Container(name="engine", image="engine:1")], nodeName="l40s-0")
         api.create(Pod(metadata=meta, spec=spec))
-        status = {"status": {"phase": "Running", "podIP": "127.10.1.77", "podIPs": [{"ip": "127.10.1.77"}]}}
+        status = {"status": {"phase": "Running", "podIP": POD_IP, "podIPs": [{"ip": POD_IP}]}}
         api.patch(Pod.Status, "scraped", status, namespace="default", patch_type=PatchType.MERGE)
         query = 'vllm:num_requests_running{namespace="default",pod="scraped",model_name="m",node="l40s-0"}'
         (series,) = within(PATIENCE_S, partial(ask, lifecycle.prometheus_url(layout.directory), query))

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.sandbox.addresses import own_network
+
 FAST = {"start_s": 0.0, "ttft_base_s": 0.05, "prefill_s_per_token": 0.0, "tpot_s": 0.01, "chunk_interval_s": 0.05}
-ADDRESS = "127.10.240.2"
+ADDRESS = f"{own_network()}.2"
 
 
 @asynccontextmanager

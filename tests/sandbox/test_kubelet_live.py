@@ -24,12 +24,12 @@ from sandbox.layout import free_ports
 from sandbox.load import LoadRun
 from sandbox.load.play import play, target_from
 from sandbox.load.schedule import phases_from
+from tests.sandbox.addresses import own_network
 from tests.sandbox.waiting import within
 
 pytestmark = pytest.mark.sandbox
 
-# Networks of their own: a sandbox may be up on this machine, and addresses are the machine's.
-NODES = tuple(Node(f"kubelet-{n}", gpus=8, pod_cidr=f"127.10.{n}.0/24") for n in (246, 247))
+NODES = tuple(Node(f"kubelet-{n}", gpus=8, pod_cidr=f"{own_network(n)}.0/24") for n in (0, 1))
 REPOSITORY = Path(__file__).resolve().parents[2]
 SETTINGS = """{"times": {"image_pull_s": 0.5, "weights_s": 0.3, "engine_start_s": 0.5,
   "engine": {"ttft_base_s": 0.05, "prefill_s_per_token": 0, "tpot_s": 0.01, "chunk_interval_s": 0.05}},
@@ -177,7 +177,7 @@ def test_a_pod_is_ready_when_its_own_probe_says_so(stage: Stage, service: Callab
     name = service("right")
     (pod,) = within(20, lambda: stage.ready_pods(name, 1))
     assert pod.status is not None
-    assert (pod.status.podIP or "").startswith("127.10.24")
+    assert (pod.status.podIP or "").startswith((f"{own_network(0)}.", f"{own_network(1)}."))
     assert pod.status.phase == "Running"
     for kind in ("PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"):
         assert condition(pod, kind) == "True"

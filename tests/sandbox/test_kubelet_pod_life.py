@@ -23,11 +23,12 @@ from sandbox.kubelet.world import PodWorld
 from sandbox.load.play import play, target_from
 from sandbox.load.record import RequestRecord
 from sandbox.load.schedule import phases_from
+from tests.sandbox.addresses import own_network
 
 ENGINE = {"ttft_base_s": 0.05, "prefill_s_per_token": 0.0, "tpot_s": 0.01, "chunk_interval_s": 0.05}
 TIMES = ServiceTimes(image_pull_s=0.1, weights_s=0.1, engine_start_s=0.2, engine=ENGINE)
 SETTINGS = KubeletSettings(times=TIMES, small_image_pull_s=0.01, restart_backoff_s=0.3)
-ADDRESS = "127.10.241.2"
+ADDRESS = f"{own_network()}.2"
 PROBE = {"httpGet": {"path": "/health", "port": "http"}, "periodSeconds": 1, "failureThreshold": 1}
 
 

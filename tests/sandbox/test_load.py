@@ -16,12 +16,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.balancer.config import BalancerPorts
 from sandbox.balancer.endpoints import Endpoint
+from sandbox.layout import free_ports
 from sandbox.load.__main__ import main
 from sandbox.load.play import LoadRun, Target, play, target_from
 from sandbox.load.record import RequestRecord, percentile, read_records, summary_of
 from sandbox.load.rig import MODEL, rig
 from sandbox.load.schedule import arrivals_s, length_s, phases_from, rate_at
+from tests.sandbox.addresses import own_network
 
 PHASES = st.lists(st.tuples(st.floats(0.1, 60), st.floats(0, 30)), min_size=1, max_size=4)
 
@@ -93,7 +96,7 @@ def test_target_paths() -> None:
 
 def test_a_run_through_the_balancer(tmp_path: Path) -> None:
     async def play_it() -> LoadRun:
-        async with rig(2, tmp_path / "rig", port=18190, network="127.10.242") as running:
+        async with rig(2, tmp_path / "rig", ports=BalancerPorts(*free_ports(2)), network=own_network()) as running:
             target = replace(target_from(running.url, MODEL), prompt_tokens=10, output_tokens=50)
             return await play(phases_from([(2, 20)]), target, tmp_path / "load.jsonl", seed=5)
 
@@ -114,13 +117,13 @@ def one_second(target: Target) -> list[RequestRecord]:
 
 
 def test_failures_are_named(tmp_path: Path) -> None:
-    nobody = Endpoint("127.10.242.9", 8000)
+    nobody = Endpoint(f"{own_network()}.9", 8000)
     records = one_second(target_from(f"http://{nobody.address}:{nobody.port}", MODEL))
     assert records
     assert all(record.error.startswith("connect:") and not record.cut for record in records)
 
     async def behind_envoy() -> list[RequestRecord]:
-        async with rig(1, tmp_path, port=18192, network="127.10.243") as running:
+        async with rig(1, tmp_path, ports=BalancerPorts(*free_ports(2)), network=own_network()) as running:
             unknown = replace(target_from(running.url, "other"), prompt_tokens=1)
             return (await play(phases_from([(0.5, 10)]), unknown, None, seed=1)).records
 
@@ -129,7 +132,7 @@ def test_failures_are_named(tmp_path: Path) -> None:
 
 def test_a_stopped_run_leaves_its_records(tmp_path: Path) -> None:
     async def play_it() -> None:
-        async with rig(1, tmp_path, port=18194, network="127.10.244") as running:
+        async with rig(1, tmp_path, ports=BalancerPorts(*free_ports(2)), network=own_network()) as running:
             target = target_from(running.url, MODEL)
             playing = asyncio.create_task(play(phases_from([(60, 10)]), target, tmp_path / "l.jsonl", seed=1))
             await asyncio.sleep(1.0)
