@@ -29,6 +29,7 @@ CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {
         Rule("", "configmaps", ("create",)),
     ),
     "preflight": (
+        Rule("", "configmaps", ("get",), of="orders"),
         Rule("keda.sh", "scaledobjects", READ_ALL),
         Rule("keda.sh", "triggerauthentications", READ_ALL),
         Rule("apps", "deployments", READ_ALL),

@@ -13,6 +13,8 @@ from cli.prescale.in_turn import emit_runs, heading, in_turn, worst
 
 if TYPE_CHECKING:
     from cli.prescale.preflight_text import Flight
+    from prescale.preflight.moments import Moment
+    from prescale.timetable import Timetable
 
 
 @click.command(
@@ -65,12 +67,15 @@ def _fly(stack: str, event: str | None, at: str | None) -> Flight:
     asked = moment(at, loaded) if at else now
     table = timetable(loaded, asked)
 
-    from prescale.preflight.moments import NoSuchEvent, ahead, at_time
+    from prescale.preflight.moments import NoSuchEvent, ahead, at_time, called_off
 
-    try:
-        moments = (at_time(loaded, table, asked),) if at else ahead(loaded, table, now, event)
-    except NoSuchEvent as error:
-        raise click.BadParameter(f"{error}. See `warmline prescale plan`.", param_hint="--event") from None
+    def moments(planned: Timetable) -> tuple[Moment, ...]:
+        try:
+            return (at_time(loaded, planned, asked),) if at else ahead(loaded, planned, now, event)
+        except NoSuchEvent as error:
+            raise click.BadParameter(f"{error}. See `warmline prescale plan`.", param_hint="--event") from None
+
+    moments(table)  # a name that is none is told before anything is read
 
     from cli.output import busy
     from cli.prescale.preflight_text import Flight
@@ -82,8 +87,10 @@ def _fly(stack: str, event: str | None, at: str | None) -> Flight:
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     with busy(f"Reading {cluster.where}"):
         reading = read(cluster, stack, now)
-    scenes = tuple(scene(loaded, table, reading, one, now) for one in moments)
-    return Flight(stack, now, loaded.calendar.timezone, moments, scenes, judge(scenes))
+    planned = called_off(table, reading.orders, reading.clock)
+    meant = moments(planned)
+    scenes = tuple(scene(loaded, planned, reading, one, now) for one in meant)
+    return Flight(stack, now, loaded.calendar.timezone, meant, scenes, judge(scenes))
 
 
 def _exit_code(flight: Flight, *, strict: bool) -> int:

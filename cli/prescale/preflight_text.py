@@ -26,10 +26,11 @@ class Flight:
     scenes: tuple[Scene, ...]
     report: Report
 
-    def floors(self) -> Iterator[tuple[Moment, dict[str, int]]]:
-        """Of the services that are there."""
+    def asked(self) -> Iterator[tuple[Moment, tuple[str, ...], dict[str, int]]]:
+        """Each moment with the orders in force then, and the floors of the services that are there."""
         for moment, scene in zip(self.moments, self.scenes, strict=True):
-            yield moment, {target.name: target.floor for target in scene.targets}
+            orders = tuple(order.name for order in scene.ordered)
+            yield moment, orders, {target.name: target.floor for target in scene.targets}
 
 
 def data(flight: Flight) -> dict[str, Any]:
@@ -38,8 +39,8 @@ def data(flight: Flight) -> dict[str, Any]:
         "stack": flight.stack,
         "at": utc(flight.at),
         "moments": [
-            {"at": utc(moment.at), "events": list(moment.events), "floors": floors}
-            for moment, floors in flight.floors()
+            {"at": utc(moment.at), "events": list(moment.events), "orders": list(orders), "floors": floors}
+            for moment, orders, floors in flight.asked()
         ],
         "checks": _names(),
         "findings": [asdict(one) for one in flight.report.findings],
@@ -49,9 +50,10 @@ def data(flight: Flight) -> dict[str, Any]:
 
 def lines(flight: Flight) -> Iterator[str]:
     """What needs a person starts with `!`, what could not be looked at with `?`."""
-    for moment, floors in flight.floors():
+    for moment, orders, floors in flight.asked():
         said = ", ".join(f"{name} {floor}" for name, floor in floors.items()) or "no service is there"
-        yield f"{', '.join(moment.events) or 'the baselines'}, from {both(moment.at, flight.zone)} on: {said}"
+        asking = ", ".join([*moment.events, *orders]) or "the baselines"
+        yield f"{asking}, from {both(moment.at, flight.zone)} on: {said}"
     for found in flight.report.findings:
         whose = f"{found.check}, {found.service}" if found.service else found.check
         yield f"! {whose}: {found.what}: got {found.got}, expected {found.expected}. {found.fix}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whenever import Instant
 
+from prescale.clock import Clock
+from prescale.orders.order import Orders
 from prescale.timetable import Timetable, Window
 from stacks.loader import Stack
 from stacks.series import name_and_day
@@ -23,6 +25,15 @@ class Moment:
     at: Instant
     floors: Mapping[str, int]
     events: tuple[str, ...]
+
+
+def called_off(table: Timetable, orders: Orders, clock: Clock) -> Timetable:
+    """The timetable in which what people cancelled in the cluster is cancelled."""
+    windows = (
+        replace(window, cancelled=True) if orders.cancel(window.event, window.service, clock) else window
+        for window in table.windows
+    )
+    return replace(table, windows=tuple(windows))
 
 
 def at_time(stack: Stack, table: Timetable, at: Instant) -> Moment:

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from prescale.preflight.kinds.meta import Amounts
 from prescale.preflight.kinds.node import Node
-from prescale.preflight.kinds.pod import NodeSelector, PodSpec, SpreadConstraint
+from prescale.preflight.kinds.pod import SpreadConstraint
+from prescale.preflight.room import Held, Replica, Room
 from prescale.preflight.selecting import is_of, kept_off_by, may_be_on, selects
 from stacks.node_contract import GPU_RESOURCE
-
-NONE = Fraction(0)
 
 OTHER_POOL = "not of its node selector or affinity"
 MENDABLE = {None, "cordoned", "not Ready", "being removed"}
@@ -31,75 +29,25 @@ RULES = ("spread over", "anti-affinity over", "out of reach")
 """How reasons begin that are of where a node is, and not of what is left on it."""
 
 
-@dataclass(frozen=True)
-class Replica:
-    """What is to be placed: `count` pods of `spec`, which request `requests`.
+class _Offer:
+    """What a node has for one replica, reckoned anew only when the node takes one: nothing else changes it."""
 
-    `confined_to` are the node selectors of its bound volumes. With `may_preempt` it takes the place of pods below
-    `priority`.
-    """
-
-    service: str
-    namespace: str
-    labels: Mapping[str, str]
-    spec: PodSpec
-    requests: Amounts
-    count: int
-    priority: int = 0
-    may_preempt: bool = False
-    confined_to: tuple[NodeSelector, ...] = ()
+    def __init__(self, room: Room, replica: Replica) -> None:
+        self._room, self._replica = room, replica
+        self._look()
 
     @property
-    def size(self) -> tuple[Fraction, ...]:
-        return tuple(self.requests.get(name, NONE) for name in (GPU_RESOURCE, "memory", "cpu"))
+    def node(self) -> Node:
+        return self._room.node
 
+    def accept(self) -> None:
+        one = self._replica
+        self._room.take(Held(one.namespace, one.labels, one.requests, one.priority))
+        self._look()
 
-@dataclass(frozen=True)
-class Held:
-    """One pod that is on a node. `yields` says that pods of a higher priority may take its place."""
-
-    namespace: str
-    labels: Mapping[str, str]
-    requests: Amounts
-    priority: int = 0
-    yields: bool = False
-
-
-@dataclass
-class Room:
-    """A node and what is on it; placing puts more on it."""
-
-    node: Node
-    held: list[Held] = field(default_factory=list)
-    used: Amounts = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, node: Node, held: Iterable[Held]) -> Room:
-        room = cls(node)
-        for one in held:
-            room.take(one)
-        return room
-
-    def take(self, held: Held) -> None:
-        self.held.append(held)
-        for name, value in held.requests.items():
-            self.used[name] = self.used.get(name, NONE) + value
-
-    def free(self, name: str, replica: Replica) -> Fraction:
-        """Of one resource, for this replica."""
-        yielding = NONE
-        if replica.may_preempt:
-            lower = (one for one in self.held if one.yields and one.priority < replica.priority)
-            yielding = sum((one.requests.get(name, NONE) for one in lower), NONE)
-        return self.node.status.allocatable.get(name, NONE) - self.used.get(name, NONE) + yielding
-
-    def lacks(self, replica: Replica) -> str | None:
-        """The first resource of which too little is left."""
-        for name in sorted(replica.requests, key=lambda name: name != GPU_RESOURCE):
-            if self.free(name, replica) < replica.requests[name]:
-                have = self.node.status.allocatable.get(name, NONE)
-                return f"offers no {name}" if have == 0 else f"too little {name} left"
-        return None
+    def _look(self) -> None:
+        self.lacks = self._room.lacks(self._replica)
+        self.free_gpus = self._room.free(GPU_RESOURCE, self._replica)
 
 
 @dataclass(frozen=True)
@@ -116,17 +64,17 @@ def place(replicas: Iterable[Replica], rooms: Sequence[Room], *, at_worst: bool 
     refused: dict[str, Mapping[str, int]] = {}
     for replica in sorted(replicas, key=lambda one: (one.size, one.service), reverse=not at_worst):
         barred = {room.node.name: never(replica, room.node) for room in rooms}
-        open_rooms = [room for room in rooms if barred[room.node.name] is None]
+        offers = [_Offer(room, replica) for room in rooms if barred[room.node.name] is None]
         rules = [*_spreads(replica, rooms), *_anti_affinities(replica, rooms)]
         for number in range(replica.count):
-            reasons = {room.node.name: room.lacks(replica) or _refused(rules, room.node) for room in open_rooms}
-            fitting = [room for room in open_rooms if reasons[room.node.name] is None]
+            reasons = {offer.node.name: offer.lacks or _refused(rules, offer.node) for offer in offers}
+            fitting = [offer for offer in offers if reasons[offer.node.name] is None]
             if not fitting:
                 said = [reason for reason in {**barred, **reasons}.values() if reason]
                 refused[replica.service] = dict(Counter(said).most_common())
                 break
-            chosen = min(fitting, key=lambda room: _order(replica, room, rules, at_worst=at_worst))
-            chosen.take(Held(replica.namespace, replica.labels, replica.requests, replica.priority))
+            chosen = min(fitting, key=lambda offer: _order(offer, rules, at_worst=at_worst))
+            chosen.accept()
             for rule in rules:
                 rule.add(chosen.node)
             placed[replica.service] = number + 1
@@ -135,26 +83,32 @@ def place(replicas: Iterable[Replica], rooms: Sequence[Room], *, at_worst: bool 
 
 def never(replica: Replica, node: Node) -> str | None:
     """What keeps it off this node whatever is on it."""
-    taint = kept_off_by(replica.spec, node)
-    reasons = (
-        (not may_be_on(replica.spec, node), OTHER_POOL),
-        (node.spec.unschedulable, "cordoned"),
-        (not node.is_ready, "not Ready"),
-        (node.metadata.deletion_timestamp is not None, "being removed"),
-        (taint is not None, f"taint {taint.key}:{taint.effect}" if taint else ""),
-        (not all(is_of(selector, node) for selector in replica.confined_to), "out of reach of its volumes"),
-    )
-    return next((text for is_so, text in reasons if is_so), None)
+    return next(_bars(replica, node), None)
+
+
+def _bars(replica: Replica, node: Node) -> Iterator[str]:
+    if not may_be_on(replica.spec, node):
+        yield OTHER_POOL
+    if node.spec.unschedulable:
+        yield "cordoned"
+    if not node.is_ready:
+        yield "not Ready"
+    if node.metadata.deletion_timestamp is not None:
+        yield "being removed"
+    if taint := kept_off_by(replica.spec, node):
+        yield f"taint {taint.key}:{taint.effect}"
+    if not all(is_of(selector, node) for selector in replica.confined_to):
+        yield "out of reach of its volumes"
 
 
 def _refused(rules: Iterable[_Rule], node: Node) -> str | None:
     return next((reason for rule in rules if (reason := rule.refuses(node))), None)
 
 
-def _order(replica: Replica, room: Room, rules: Iterable[_Rule], *, at_worst: bool) -> tuple[int, Fraction, str]:
+def _order(offer: _Offer, rules: Iterable[_Rule], *, at_worst: bool) -> tuple[int, Fraction, str]:
     """Emptiest domains first, or a constraint ends it early; among those the fullest node, or the emptiest."""
-    free = room.free(GPU_RESOURCE, replica)
-    return sum(rule.there(room.node) for rule in rules), -free if at_worst else free, room.node.name
+    free = offer.free_gpus
+    return sum(rule.there(offer.node) for rule in rules), -free if at_worst else free, offer.node.name
 
 
 class _Rule(Protocol):

@@ -12,6 +12,8 @@ from prescale.clock import Clock
 from prescale.cluster import Cluster
 from prescale.objects import Denied
 from prescale.observed import Observed, observe
+from prescale.orders import store
+from prescale.orders.order import NONE, Orders
 from prescale.preflight.kinds.meta import S, Shape, typed
 from prescale.preflight.seen import KINDS, SCALED_OBJECTS, Kind, Seen
 from prescale.shapes import ScaledObjectShape, checked
@@ -21,12 +23,16 @@ from stacks.reach import OutOfReach
 
 @dataclass(frozen=True)
 class Reading:
-    """`observed` are the stack's own ScaledObjects as the pre-scaler sees them; `clock` is the server's beside ours."""
+    """`observed` are the stack's own ScaledObjects as the pre-scaler sees them, `orders` what people ordered of them.
+
+    `clock` is the server's beside ours.
+    """
 
     seen: Seen
     observed: tuple[Observed, ...]
     clock: Clock
     where: str
+    orders: Orders = NONE
 
 
 def read(cluster: Cluster, stack: str, now: Instant) -> Reading:
@@ -60,7 +66,8 @@ def read(cluster: Cluster, stack: str, now: Instant) -> Reading:
                 raise _nothing_to_judge(cluster, denied) from None
             if denied.code == 403:
                 unread[str(kind)] = f"Forbidden. {_grant(kind)}"
-    return Reading(Seen(objects, unread), tuple(observed), cluster.clock(now), cluster.where)
+    orders = store.read(cluster, stack)
+    return Reading(Seen(objects, unread), tuple(observed), cluster.clock(now), cluster.where, orders)
 
 
 def _listed(cluster: Cluster, kind: Kind[S], each: Any) -> list[Shape]:

@@ -11,6 +11,7 @@ from whenever import Instant
 from prescale.clock import Clock
 from prescale.decision import decide
 from prescale.observed import Observed
+from prescale.orders.order import Order, Orders
 from prescale.preflight.admitted import with_defaults
 from prescale.preflight.kinds.pod import Pod, PodSpec
 from prescale.preflight.kinds.workload import Deployment, ScaledObject
@@ -99,7 +100,7 @@ def share(value: int | str, whole: int) -> int:
 
 @dataclass(frozen=True)
 class Scene:
-    """One moment. `absent` are services without a ScaledObject."""
+    """One moment. `absent` are services without a ScaledObject, `ordered` the orders that hold a floor then."""
 
     stack: str
     namespace: str
@@ -111,6 +112,12 @@ class Scene:
     targets: tuple[Target, ...]
     absent: tuple[str, ...]
     pools: Mapping[str, NodePool]
+    orders: Orders
+
+    @property
+    def ordered(self) -> tuple[Order, ...]:
+        clock = Clock(self.at)
+        return tuple(one for target in self.targets for one in self.orders.floors(target.name, clock))
 
 
 def scene(stack: Stack, table: Timetable, reading: Reading, moment: Moment, now: Instant) -> Scene:
@@ -118,6 +125,9 @@ def scene(stack: Stack, table: Timetable, reading: Reading, moment: Moment, now:
 
     A floor is what the calendar asks for, or what a run of sync would want then: it knows of events that vanished from
     the calendar, and of what was ordered in the cluster.
+
+    Args:
+        table: without what was called off.
     """
     platform = stack.platform
     objects = {item.metadata.name: item for item in reading.seen.of(SCALED_OBJECTS)}
@@ -126,7 +136,7 @@ def scene(stack: Stack, table: Timetable, reading: Reading, moment: Moment, now:
         service = platform.services.get(observed.service)
         if service is None:
             continue
-        wanted = decide(observed, table.of(observed.service), table.calendar, Clock(moment.at)).wanted
+        wanted = decide(observed, table.of(observed.service), table.calendar, Clock(moment.at), reading.orders).wanted
         targets.append(
             Target(
                 stack=stack.name,
@@ -151,6 +161,7 @@ def scene(stack: Stack, table: Timetable, reading: Reading, moment: Moment, now:
         targets=tuple(targets),
         absent=tuple(name for name in platform.services if name not in there),
         pools=platform.node_pools,
+        orders=reading.orders,
     )
 
 

@@ -14,10 +14,14 @@ from cli.main import warmline
 from prescale import clock
 from prescale import cluster as clustering
 from prescale.cluster import Cluster
+from prescale.orders.order import Term, cancel_of, of_a_service
 from prescale.preflight.seen import KINDS
+from stacks import ownership
 from tests.cli.stack_folder import copied_stacks, edit
 from tests.core.api_double import config
 from tests.core.preflight.world import NOW, World, world
+
+ORDERS = f"/configmaps/{ownership.orders_name('local')}"
 
 
 class Api:
@@ -28,9 +32,15 @@ class Api:
         self.denied: dict[str, int] = {}
         self.requests: list[httpx2.Request] = []
         self.page = 0
+        self.orders: dict[str, str] = {}
 
     def handle(self, request: httpx2.Request) -> httpx2.Response:
         self.requests.append(request)
+        if request.url.path.endswith(ORDERS):
+            name = request.url.path.rpartition("/")[2]
+            labels = {ownership.STACK_LABEL: "local"}
+            metadata = {"name": name, "namespace": "serving", "resourceVersion": "1", "labels": labels}
+            return httpx2.Response(200, json={"metadata": metadata, "data": self.orders})
         plural = request.url.path.rpartition("/")[2]
         (kind,) = [str(kind) for kind, _ in KINDS if kind.plural == plural]
         if kind in self.denied:
@@ -71,13 +81,14 @@ def test_clean(api: Api) -> None:
     assert result.exit_code == 0, result.output
     first, last = result.output.splitlines()
     assert first == "diwali-sale, from 2027-10-29 19:30 Asia/Kolkata (14:00Z) on: support-bot 7"
-    assert last.startswith("0 found, 0 not checked, of: target, nodes, quota, ")
+    assert last.startswith("0 found, 0 not checked, of: target, orders, nodes, quota, ")
 
 
 def test_each_kind_is_listed_once_and_nothing_else_is_asked(api: Api) -> None:
     run()
     always = [kind for kind, is_pointed_to in KINDS if is_pointed_to is None]
-    assert len(api.requests) == len(always) == 12
+    assert len(api.requests) - 1 == len(always) == 12
+    assert api.requests[-1].url.path.endswith(ORDERS)
     assert set(api.asked.values()) == {1}
     assert {request.method for request in api.requests} == {"GET"}
     pods = next(request for request in api.requests if request.url.path == "/api/v1/pods")
@@ -100,7 +111,9 @@ def test_found_in_words_and_as_data(api: Api) -> None:
         "expected 7 whole replicas. Uncordon or mend nodes"
     ) in result.output
     data = json.loads(run("-o", "json").output)
-    assert data["moments"] == [{"at": "2027-10-29T14:00:00Z", "events": ["diwali-sale"], "floors": {"support-bot": 7}}]
+    assert data["moments"] == [
+        {"at": "2027-10-29T14:00:00Z", "events": ["diwali-sale"], "orders": [], "floors": {"support-bot": 7}}
+    ]
     (found,) = data["findings"]
     assert (found["check"], found["service"], found["got"]) == (
         "nodes",
@@ -128,6 +141,19 @@ def test_a_named_event(api: Api) -> None:
     assert "no event 'holi'; ahead are diwali-sale" in result.output
     assert run("--event", "diwali-sale", "--at", "2027-10-29 20:00").exit_code == 2
     assert run("--at", "soon").exit_code == 2
+
+
+def test_orders_are_asked_about_beside_the_event(api: Api) -> None:
+    order = of_a_service("now", "support-bot", 9, Term(NOW, NOW.add(hours=300), "alice@laptop", "on the news"))
+    api.orders = {order.name: order.text()}
+    result = run()
+    assert result.output.startswith(f"diwali-sale, {order.name}, from 2027-10-29 19:30 Asia/Kolkata (14:00Z) on: ")
+    (moment,) = json.loads(run("-o", "json").output)["moments"]
+    assert (moment["orders"], moment["floors"]) == ([order.name], {"support-bot": 9})
+    called_off = cancel_of("diwali-sale", None, Term(NOW, NOW.add(hours=300), "alice@laptop", "no sale"))
+    api.orders = {called_off.name: called_off.text()}
+    assert run().output.startswith("the baselines, ")
+    assert run("--event", "diwali-sale").exit_code == 2
 
 
 def test_what_is_forbidden_is_said_and_counts_where_asked_for(api: Api) -> None:

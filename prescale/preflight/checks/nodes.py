@@ -11,7 +11,8 @@ from prescale.preflight.checks.volumes import confinement
 from prescale.preflight.finding import Found, Unsure
 from prescale.preflight.kinds.node import Node
 from prescale.preflight.kinds.pod import Pod
-from prescale.preflight.placing import MENDABLE, OTHER_POOL, RULES, Held, Replica, Room, never, place
+from prescale.preflight.placing import MENDABLE, OTHER_POOL, RULES, never, place
+from prescale.preflight.room import Held, Replica, Room
 from prescale.preflight.scene import Scene, Target, with_deployment
 from prescale.preflight.seen import NODES, PODS
 from stacks.node_contract import GPU_RESOURCE

@@ -11,6 +11,7 @@ from prescale.preflight.checks import (
     images,
     lifetimes,
     nodes,
+    ordering,
     owners,
     priorities,
     quotas,
@@ -46,6 +47,7 @@ class OfService:
 CHECKS: tuple[OfStack | OfService, ...] = (
     OfStack("target", targets.is_built),
     OfService("target", targets.has_deployment),
+    OfStack("orders", ordering.are_readable),
     OfStack("nodes", nodes.room_for_the_floors),
     OfService("nodes", nodes.on_cordoned_nodes),
     OfStack("nodes", nodes.without_gpus),

@@ -32,6 +32,7 @@ from prescale.preflight.seen import (
     WEBHOOKS,
 )
 from prescale.timetable import timetable
+from stacks.runner import Rule
 from tests.core.preflight.world import NOW, world
 from tests.core.stack_files import all_of, calendar, stack, swap
 
@@ -152,7 +153,8 @@ def test_the_roles_of_the_documents_show_what_is_listed_and_no_more() -> None:
 
 def test_the_permissions_are_what_is_listed_and_no_more() -> None:
     listed = {(kind.group, kind.plural, ("list",), kind.scope != "namespace") for kind, _ in KINDS}
-    given = CAPABILITIES["preflight"]
+    orders, *given = CAPABILITIES["preflight"]
+    assert orders == Rule("", "configmaps", ("get",), of="orders")
     assert {(one.group, one.resource, one.verbs, one.everywhere) for one in given} == listed
     assert len(given) == len(KINDS)
     assert "secrets" not in {one.resource for one in given}

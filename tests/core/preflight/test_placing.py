@@ -15,8 +15,9 @@ from prescale.preflight.admitted import requests, with_defaults
 from prescale.preflight.kinds.meta import LabelSelector, Requirement, typed
 from prescale.preflight.kinds.node import Node, Taint
 from prescale.preflight.kinds.pod import PodSpec
-from prescale.preflight.placing import Held, Replica, Room, place
+from prescale.preflight.placing import place
 from prescale.preflight.quantity import amount, shown
+from prescale.preflight.room import Held, Replica, Room
 from prescale.preflight.selecting import kept_off_by, meets, selects
 
 GPU = "nvidia.com/gpu"

@@ -15,10 +15,11 @@ from infra.manifests import manifests
 from infra.render import render
 from prescale.clock import Clock
 from prescale.observed import observe
+from prescale.orders.order import Order, Orders
 from prescale.preflight.finding import Report
 from prescale.preflight.judging import judge
 from prescale.preflight.kinds.meta import typed
-from prescale.preflight.moments import ahead
+from prescale.preflight.moments import ahead, called_off
 from prescale.preflight.reading import Reading
 from prescale.preflight.scene import scene
 from prescale.preflight.seen import KINDS, Seen
@@ -47,6 +48,8 @@ class World:
     unread: dict[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=lambda: Clock(NOW))
     now: Instant = NOW
+    orders: tuple[Order, ...] = ()
+    unreadable_orders: tuple[str, ...] = ()
 
     def one(self, kind: str, name: str = NAME) -> Json:
         (found,) = [item for item in self.objects[kind] if item["metadata"]["name"] == name]
@@ -112,9 +115,9 @@ class World:
         return made
 
     def report(self, event: str | None = None) -> Report:
-        table = timetable(self.stack, self.now)
-        moments = ahead(self.stack, table, self.now, event)
         reading = self.reading()
+        table = called_off(timetable(self.stack, self.now), reading.orders, reading.clock)
+        moments = ahead(self.stack, table, self.now, event)
         return judge([scene(self.stack, table, reading, moment, self.now) for moment in moments])
 
     def reading(self) -> Reading:
@@ -128,7 +131,13 @@ class World:
             for item in checked(self.objects["scaledobjects.keda.sh"], ScaledObjectShape)
             if (item["metadata"].get("labels") or {}).get(ownership.STACK_LABEL) == self.stack.name
         ]
-        return Reading(Seen(objects, self.unread), tuple(own), self.clock, "the cluster")
+        return Reading(
+            Seen(objects, self.unread),
+            tuple(own),
+            self.clock,
+            "the cluster",
+            Orders(self.orders, self.unreadable_orders),
+        )
 
 
 def world(root: Path | None = None) -> World:
