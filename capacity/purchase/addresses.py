@@ -16,18 +16,27 @@ from fractions import Fraction
 AWS_RESERVED = 5
 """The first four and the last address of every subnet. Source: EC2 API CreateSubnet, read 2026-11-29."""
 
+ASSUMED_DAEMONSET_PODS = 6
+"""Where nobody says: the GPUs' device plugin, exporters of node and GPUs, logs, storage, and one to spare. The CNI and
+kube-proxy are on the host's network."""
+
 LARGEST, SMALLEST = 16, 28
 """Netmasks a subnet may have. Source: as above."""
 
 
 @dataclass(frozen=True)
 class Subnet:
-    """What one zone's subnet must hold. `mask` is the smallest that does, None if not even a /16."""
+    """What one zone's subnet must hold. `mask` is the smallest that does, None if not even a /16.
+
+    daemonset_pods: on every node, beside the replicas'; assumed where nobody said how many.
+    """
 
     nodes: int
     addresses_per_node: int
     addresses: int
     mask: int | None
+    daemonset_pods: int
+    daemonset_pods_assumed: bool
 
 
 def enis(pods: int, max_enis: int, ipv4_per_eni: int) -> int:
@@ -46,10 +55,15 @@ def addresses_per_node(pods: int, max_enis: int, ipv4_per_eni: int) -> int:
     return enis(pods, max_enis, ipv4_per_eni) * ipv4_per_eni
 
 
-def subnet(nodes: int, pods_per_node: int, max_enis: int, ipv4_per_eni: int) -> Subnet:
-    """The subnet for `nodes` nodes of one zone with `pods_per_node` pods each, replicas and daemonsets together."""
-    each = addresses_per_node(pods_per_node, max_enis, ipv4_per_eni)
-    return Subnet(nodes, each, nodes * each, mask_for(nodes * each))
+def subnet(nodes: int, replicas: int, max_enis: int, ipv4_per_eni: int, *, daemonset_pods: int | None) -> Subnet:
+    """The subnet for `nodes` nodes of one zone with the pods of `replicas` on each, and of daemonsets.
+
+    Args:
+        daemonset_pods: with an address of their own, on each node; None where nobody said.
+    """
+    daemons = ASSUMED_DAEMONSET_PODS if daemonset_pods is None else daemonset_pods
+    each = addresses_per_node(replicas + daemons, max_enis, ipv4_per_eni)
+    return Subnet(nodes, each, nodes * each, mask_for(nodes * each), daemons, daemonset_pods is None)
 
 
 def mask_for(addresses: int) -> int | None:

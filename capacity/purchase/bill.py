@@ -34,10 +34,12 @@ NO_PRICES = PriceTable()
 
 @dataclass(frozen=True)
 class Terms:
-    """What is bought by: prices, the pods of daemonsets that take an address on every node, a managed API beside it."""
+    """What is bought by: prices, the pods of daemonsets that take an address on every node (None: nobody said), a
+    managed API beside it.
+    """
 
     prices: PriceTable = NO_PRICES
-    daemonset_pods: int = 6
+    daemonset_pods: int | None = None
     api: ApiPrice | None = None
 
 

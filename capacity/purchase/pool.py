@@ -112,13 +112,13 @@ def kinds_of(pool: NodePool) -> tuple[NodeKind, ...]:
 
 
 def purchase(
-    name: str, pool: NodePool, held: Sequence[Held], prices: PriceTable, *, zones: int, daemonset_pods: int
+    name: str, pool: NodePool, held: Sequence[Held], prices: PriceTable, *, zones: int, daemonset_pods: int | None
 ) -> Purchase:
     """What `held` needs of the pool `name`.
 
     Args:
         zones: spread over as many.
-        daemonset_pods: pods of daemonsets on each node that have an address of their own.
+        daemonset_pods: pods of daemonsets on each node that have an address of their own; None where nobody said.
     """
     kinds = kinds_of(pool)
     usd_per_h = {kind.instance_type: prices.usd_per_h(kind.instance_type) for kind in kinds}
@@ -162,12 +162,12 @@ def _way(term: Term, prices: PriceTable, kind: str, base: int, peak: int) -> Way
     return Way(term, prices.price(kind, term), least, most, break_even_hours(rates) if commits else None)
 
 
-def _subnet(held: Sequence[Held], kind: NodeKind, zones: int, daemonset_pods: int) -> Subnet | None:
+def _subnet(held: Sequence[Held], kind: NodeKind, zones: int, daemonset_pods: int | None) -> Subnet | None:
     known = INSTANCE_TYPES.get(kind.instance_type)
     if known is None:
         return None
     # Any zone may get the odd replica of every service.
     counts = [one.replicas(-(-(one.peak + one.surge) // zones)) for one in held]
     fullest = place(counts, kind)
-    pods = max((sum(group.replicas.values()) for group in fullest.groups), default=0)
-    return subnet(fullest.nodes, pods + daemonset_pods, known.enis, known.ipv4_per_eni)
+    replicas = max((sum(group.replicas.values()) for group in fullest.groups), default=0)
+    return subnet(fullest.nodes, replicas, known.enis, known.ipv4_per_eni, daemonset_pods=daemonset_pods)

@@ -126,8 +126,6 @@ def remarks(plan: Plan) -> Iterator[str]:
         yield "prompts or outputs are recorded by default; sizing needs none of it, lengths and times are enough"
     if len(plan.workload.profile.classes) > 1:
         yield "the peaks of all classes are taken to coincide"
-    if plan.workload.reliability.survive is not None and plan.workload.reliability.near_term_growth_pct is None:
-        yield "reliability.near_term_growth_pct is not said: the reserve has nothing beyond the projected peak"
     yield from untold(plan.workload.profile.classes, plan.carries)
 
 

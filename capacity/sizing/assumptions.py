@@ -58,8 +58,12 @@ OF_A_PERCENTILE = {
 HEADROOM = _range("20", "40", "no reserve is said; the field's usual headroom")
 ZONES = _range("3", "2", "a region's zones that have the GPUs")
 ONE_JUMP_S = 60
+TAKES = "between half of what a request takes at the SLO's limits, and all of it"
 LASTS = "how long such a rise goes on: from the one minute, to until another replica is Ready"
 AFTER_LOSS = _range("100", "100", "after the loss, all of the peak is still carried")
+NEAR_TERM_GROWTH = _range(
+    "0", "20", "from a projection that holds, to the low end of the field's usual headroom beyond it"
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ def complete(
         ttft_ms: the SLO's limit of the time to first token, for a duration nobody said; `tpot_ms` per output token.
         cold_start_s: of a replica, for a rise of which nobody said how long it goes on.
         wants: what is needed beyond the requests in flight: `input_tokens`, `output_tokens`,
-            `largest_minute_jump_pct`, `prefix_cache_hit_pct`.
+            `largest_minute_jump_pct`, `prefix_cache_hit_pct`; and `request_duration_s`, where requests that are said
+            to be in flight are needed by the second, too.
     """
     needed = {*WAYS[load.way], "growth_pct", "exact_cache_hit_pct"} | (wants & OF_A_CLASS.keys())
     if load.way in FROM_PEOPLE:
@@ -103,7 +108,8 @@ def complete(
         fewest, most = (
             end.model_copy(update=_values([one], place, which)) for end, which in ((fewest, "fewest"), (most, "most"))
         )
-    lasts = load.request_duration_s is None and load.way not in ("in_flight", "streams")
+    held = load.way in ("in_flight", "streams")
+    lasts = load.request_duration_s is None and (not held or "request_duration_s" in wants)
     if load.way == "streams":  # their tokens per second are said
         wants -= {"output_tokens"}
     for kind, unknown in MEAN_LENGTHS.items():
@@ -113,11 +119,13 @@ def complete(
             fewest = fewest.model_copy(update={kind: Lengths(mean=one.fewest)})
             most = most.model_copy(update={kind: Lengths(mean=one.most)})
     if lasts:
-        short, long = (_at_the_slo(end, ttft_ms, tpot_ms) for end in (fewest, most))
-        why = "from half of what a request takes at the SLO's limits, to all of it"
-        found.append(Assumption(f"{place}.request_duration_s", short / 2, long, why))
-        fewest = fewest.model_copy(update={"request_duration_s": short / 2})
-        most = most.model_copy(update={"request_duration_s": long})
+        short, long = _at_the_slo(fewest, ttft_ms, tpot_ms) / 2, _at_the_slo(most, ttft_ms, tpot_ms)
+        # As many in flight are fewer requests a second, the longer each takes.
+        durations = (long, short) if held else (short, long)
+        one = Assumption(f"{place}.request_duration_s", *durations, TAKES)
+        found.append(one)
+        fewest = fewest.model_copy(update={"request_duration_s": one.fewest})
+        most = most.model_copy(update={"request_duration_s": one.most})
     return Ends(fewest, most, tuple(found))
 
 
@@ -149,7 +157,9 @@ def said_mean(said: Lengths) -> tuple[Decimal, Decimal, str] | None:
 
 def _at_the_slo(load: WorkloadClass, ttft_ms: Decimal, tpot_ms: Decimal) -> Decimal:
     """Seconds of a request that takes all the SLO allows: first token, then each further one."""
-    tokens = load.output_tokens.mean or Decimal(1)
+    tokens = load.output_tokens.mean
+    if tokens is None:
+        raise ValueError("how long an answer takes follows from its tokens, which are said or assumed first")
     return (ttft_ms + max(tokens - 1, Decimal(0)) * tpot_ms) / 1000
 
 
@@ -162,3 +172,5 @@ def of_the_reserve(said: Reliability, place: str) -> Iterator[Assumption]:
         yield Assumption(f"{place}.zones", *ZONES)
     if said.survive not in (None, "none") and said.capacity_after_loss_pct is None:
         yield Assumption(f"{place}.capacity_after_loss_pct", *AFTER_LOSS)
+    if said.survive is not None and said.near_term_growth_pct is None:
+        yield Assumption(f"{place}.near_term_growth_pct", *NEAR_TERM_GROWTH)

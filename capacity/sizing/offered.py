@@ -81,7 +81,8 @@ def _load(load: WorkloadClass, unit: str, served: Fraction) -> dict[Dimension, F
     found["rps"] = rps
     if load.output_tokens.mean is not None:
         found.setdefault("output_tokens_per_s", rps * Fraction(load.output_tokens.mean))
-    if load.input_tokens.mean is not None:
+    # Input of which nobody says what a cache has is no number of tokens to compute.
+    if load.input_tokens.mean is not None and load.prefix_cache_hit_pct is not None:
         computed = 1 - _share(load.prefix_cache_hit_pct)
         found["prefill_tokens_per_s"] = rps * Fraction(load.input_tokens.mean) * computed
     return found
@@ -94,5 +95,4 @@ def _number(said: Exact | None) -> Fraction:
 
 
 def _share(pct: Exact | None) -> Fraction:
-    """Percent as a share; what was not asked for is none of it."""
-    return Fraction(pct or 0) / 100
+    return _number(pct) / 100

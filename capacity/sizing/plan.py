@@ -6,20 +6,20 @@ What the request leaves out is reckoned at both ends of its assumption; a plan w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from capacity.models.candidate import Memory
 from capacity.request import Request
-from capacity.sizing import reserve as reserves
 from capacity.sizing.assumptions import Assumption, complete, of_the_reserve
 from capacity.sizing.carries import KINDS, Carries, Kind, typed
 from capacity.sizing.lengths import Other, at_worst, others
 from capacity.sizing.offered import DIMENSIONS, Dimension, Offered, offered
-from capacity.sizing.reserve import Policy, Reserve
+from capacity.sizing.policy import policy, reserve
+from capacity.sizing.reserve import Reserve
 from stacks.fit import Misfit
-from stacks.spec import NodePool, Service
+from stacks.spec import Service
 from stacks.workload_class import WorkloadClass
 from stacks.workloads import Reliability, Workload
 
@@ -83,6 +83,7 @@ class Plan:
 def misfits(request: Request) -> Iterator[Misfit]:
     """What of a request no number of replicas can fulfil."""
     said = _reliability(request)
+    said = _filled(said, tuple(of_the_reserve(said, "reliability")), "most")
     if not policy(said, request.service, request.pool).is_possible:
         place = ("workloads", request.name, "reliability", "survive")
         expected = "a loss that leaves something beside what a rollout takes away"
@@ -110,7 +111,7 @@ def plan(request: Request, memory: tuple[Memory, ...] = (), measured: Mapping[st
             ttft_ms=ttft_ms,
             tpot_ms=tpot_ms,
             cold_start_s=cold_start_s,
-            wants=_wants(carries[kind], workload),
+            wants=_wants(load, carries[kind], workload),
         )
         for kind, load in classes.items()
     }
@@ -130,8 +131,13 @@ def plan(request: Request, memory: tuple[Memory, ...] = (), measured: Mapping[st
     return Plan(request.name, workload, service, carries, fewest, most, gaps, memory, apart)
 
 
-def _wants(carries: Carries, workload: Workload) -> frozenset[str]:
+def _wants(load: WorkloadClass, carries: Carries, workload: Workload) -> frozenset[str]:
     wants = set()
+    by_the_second = carries.load.keys() - {"in_flight"}
+    if load.way == "streams":  # whose tokens are said
+        by_the_second -= {"output_tokens_per_s"}
+    if by_the_second and not carries.at_slo:  # result files have both, of the same requests
+        wants.add("request_duration_s")
     if "output_tokens_per_s" in carries.load:
         wants.add("output_tokens")
     if "prefill_tokens_per_s" in carries.load:
@@ -200,39 +206,12 @@ def _growth(load: WorkloadClass, filled: Fraction, service: Service) -> Fraction
     """Replicas of load that may come while a replica starts: the largest jump each minute, while the burst lasts.
 
     One jump comes in any case: it need not take its whole minute. What the peak leaves of it is `Policy.to_come`.
+    Headroom asks for no jump, and counts none.
     """
+    if load.largest_minute_jump_pct is None:
+        return Fraction(0)
     lasts_s = Fraction(service.cold_start.total_s)
     if load.burst_duration_s is not None:
         lasts_s = min(lasts_s, Fraction(load.burst_duration_s))
     minutes = max(lasts_s / SECONDS_A_MINUTE, Fraction(1))
-    return filled * Fraction(load.largest_minute_jump_pct or 0) / 100 * minutes
-
-
-def reserve(
-    load: Fraction, growth: Fraction, said: Reliability, service: Service, pool: NodePool, *, peak: Fraction
-) -> Reserve:
-    """The reserve as it was asked for, on `load` (in replicas): plain headroom, or sets.
-
-    Args:
-        growth: replicas of load that may come while one starts, up to `peak`.
-    """
-    surge = said.rollout.surge if said.rollout else str(service.rollout.surge)
-    if said.headroom_pct is not None:
-        return reserves.headroom(load, Fraction(said.headroom_pct), surge)
-    return reserves.sets(load, replace(policy(said, service, pool), cold_start_growth=growth, peak=peak))
-
-
-def policy(said: Reliability, service: Service, pool: NodePool) -> Policy:
-    """What is to be survived, with the service's own rollout where the request says none."""
-    rollout = said.rollout
-    on_a_node = max(pool.gpus(kind) for kind in pool.instance_types) // service.gpus_per_replica
-    return Policy(
-        survive=said.survive or "none",
-        zones=said.zones or 2,
-        replicas_per_node=max(on_a_node, 1),
-        capacity_after_loss_pct=Fraction(said.capacity_after_loss_pct or 100),
-        surge=rollout.surge if rollout else str(service.rollout.surge),
-        unavailable=rollout.unavailable if rollout else str(service.rollout.unavailable),
-        near_term_growth_pct=Fraction(said.near_term_growth_pct or 0),
-        one_at_a_time=frozenset(said.one_at_a_time),
-    )
+    return filled * Fraction(load.largest_minute_jump_pct) / 100 * minutes

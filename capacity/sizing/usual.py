@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from capacity.replicas import decimal_text, in_flight, of_load
-from capacity.sizing.plan import Plan, reserve
+from capacity.sizing.plan import Plan
+from capacity.sizing.policy import reserve
 from stacks.spec import NodePool
 
 

@@ -13,7 +13,8 @@ from typing import get_args
 
 from capacity.replicas import whole
 from capacity.shown import shown
-from capacity.sizing.plan import Plan, policy, reserve
+from capacity.sizing.plan import Plan
+from capacity.sizing.policy import policy, reserve
 from capacity.sizing.reserve import Domain, lost
 from capacity.sweeps.curve import Axis
 from capacity.sweeps.goodput import Spread

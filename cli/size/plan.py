@@ -44,9 +44,7 @@ class _Dollars(click.ParamType[Decimal]):
 @click.option(
     "--daemonset-pods",
     type=click.IntRange(0, 200),
-    default=6,
-    show_default=True,
-    help="Pods with an address of their own that daemonsets put on every node.",
+    help="Pods with an address of their own that daemonsets put on every node; not said, 6 are assumed.",
 )
 @click.option(
     "--api-usd-per-million",
@@ -65,7 +63,7 @@ def plan(
     region: str | None,
     *,
     write: bool,
-    daemonset_pods: int,
+    daemonset_pods: int | None,
     api: tuple[Decimal, Decimal] | None,
     output: str,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -103,7 +104,10 @@ def _subnet_line(bought: Bought) -> str:
         return f"subnets: how many addresses {bought.peak.kind.instance_type} takes is unknown"
     large = f"a /{need.mask}" if need.mask else "more than one subnet"
     of_all = f"{need.nodes} nodes x {need.addresses_per_node} = {need.addresses} addresses"
-    return f"subnets: {large} for the nodes of each zone ({of_all}, an interface kept warm on each, 5 are AWS's)"
+    daemons = f"beside its replicas a node has {need.daemonset_pods} pods of daemonsets"
+    daemons += ", which is assumed (--daemonset-pods says it)" if need.daemonset_pods_assumed else ""
+    of_all += ", an interface kept warm on each, 5 are AWS's"
+    return f"subnets: {large} for the nodes of each zone ({of_all}); {daemons}"
 
 
 def _money(purchase: Purchase, bought: Bought) -> Section:
@@ -186,7 +190,6 @@ def purchase_data(purchase: Purchase) -> dict[str, Any]:
     bought = purchase.bought
     if bought is None:
         return {"pool": purchase.pool, "instance_type": None, "why": purchase.choice.why}
-    need = bought.subnet
     return {
         "pool": purchase.pool,
         "instance_type": bought.peak.kind.instance_type,
@@ -201,7 +204,7 @@ def purchase_data(purchase: Purchase) -> dict[str, Any]:
             {"code": one.quota and one.quota.code, "name": one.quota and one.quota.name, "vcpus": one.vcpus}
             for one in bought.quotas
         ],
-        "subnet": need and {"nodes": need.nodes, "addresses": need.addresses, "mask": need.mask},
+        "subnet": bought.subnet and asdict(bought.subnet),
         "region": purchase.region,
         "ways": [_way_data(way) for way in bought.ways],
         "unknown_terms": list(unknown_terms(bought)),

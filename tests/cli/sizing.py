@@ -13,6 +13,8 @@ from cli.main import warmline
 
 KNOWN = {"growth_pct": 0, "exact_cache_hit_pct": 0}
 """What would be assumed otherwise."""
+NOTHING_MORE = {"survive": "none", "near_term_growth_pct": 0}
+"""A reserve of nothing but what comes while a replica starts."""
 
 
 def run(*arguments: str, code: int = 0) -> Result:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.cli.sizing import KNOWN, change_service, planned, run, write_classes, write_request
+from tests.cli.sizing import KNOWN, NOTHING_MORE, change_service, planned, run, write_classes, write_request
 from tests.cli.stack_folder import REPOSITORY, copied_stacks, edit
 
 NO_RESERVE = {"reliability": {"headroom_pct": 0}}
+ONE_POD = {"survive": "pod", "capacity_after_loss_pct": 100, "near_term_growth_pct": 0}
 MODEL = {
     "config.json": (REPOSITORY / "tests" / "core" / "model_configs" / "llama-3-8b.json").read_text(encoding="utf-8"),
     "model.safetensors.index.json": '{"metadata": {"total_size": 16060522496}}',
@@ -92,42 +93,36 @@ class TestNumbers:
         assert planned()["most"]["replicas"] == 3
 
     def test_seven_over_three_zones_that_survive_one_are_eleven(self, stack: Path) -> None:
-        survive = {"survive": "zone", "zones": 3, "capacity_after_loss_pct": 100}
+        survive = {"survive": "zone", "zones": 3, "capacity_after_loss_pct": 100, "near_term_growth_pct": 0}
         write_request(stack, {"in_flight": 280, "largest_minute_jump_pct": 0}, reliability=survive)
         plan = planned()
         assert (plan["most"]["base"], plan["most"]["replicas"], plan["preliminary"]) == (7, 11, False)
         (failure,) = [part for part in plan["most"]["reserve"] if part["set"] == "failure"]
         assert failure["replicas"] == 4
-        told = "reliability.near_term_growth_pct is not said: the reserve has nothing beyond the projected peak"
-        assert plan["remarks"] == [told]
-        write_request(
-            stack, {"in_flight": 280, "largest_minute_jump_pct": 0}, reliability=survive | {"near_term_growth_pct": 0}
-        )
-        assert planned()["remarks"] == []
+        assert plan["remarks"] == []
         assert "maxSkew 1 and minDomains 3" in failure["why"]
 
     def test_growth_while_a_replica_starts_leads_to_the_peak_and_not_beyond_it(self, stack: Path) -> None:
         """300 s of cold start at 10 % of the peak a minute: half of the peak, on top of what usually runs."""
         load = {"in_flight": 280, "largest_minute_jump_pct": 10, "burst_duration_s": 600}
-        reserve = {"survive": "none"}
-        write_request(stack, load, reliability=reserve)
+        write_request(stack, load, reliability=NOTHING_MORE)
         plan = planned()
         assert (plan["most"]["replicas"], plan["preliminary"]) == (7, False)
         (cold,) = [part for part in plan["most"]["reserve"] if part["set"] == "cold_start"]
         assert (cold["replicas"], cold["why"][:20]) == (0, "3.5 replicas of load")
         assert baseline(plan) == 5  # 1.0335 usually, and 3.5
-        write_request(stack, load | {"burst_duration_s": 60}, reliability=reserve)
+        write_request(stack, load | {"burst_duration_s": 60}, reliability=NOTHING_MORE)
         plan = planned()
         assert baseline(plan) == 2  # and 0.7
         assert "bursts of class chat last 60 s, less than a replica's start (300 s)" in plan["remarks"][0]
-        write_request(stack, load | {"burst_duration_s": 5}, reliability=reserve)
+        write_request(stack, load | {"burst_duration_s": 5}, reliability=NOTHING_MORE)
         assert baseline(planned()) == 2  # it may come within those five seconds
 
     def test_no_rise_is_steeper_than_to_the_peak(self, stack: Path) -> None:
         """28 % of the peak a minute, for 7 minutes, are 196 % of it."""
         change_service(stack, cold_start={"weights_s": 240, "engine_start_s": 180})
         load = {"in_flight": 280, "largest_minute_jump_pct": 28, "burst_duration_s": 420}
-        write_request(stack, load, reliability={"survive": "pod", "capacity_after_loss_pct": 100})
+        write_request(stack, load, reliability=ONE_POD)
         plan = planned()
         assert (plan["most"]["base"], plan["most"]["replicas"], baseline(plan)) == (7, 8, 8)
         found = next(one for one in plan["settings"] if one["name"] == "baseline")
@@ -135,13 +130,13 @@ class TestNumbers:
 
     def test_how_long_a_rise_goes_on_is_an_assumption(self, stack: Path) -> None:
         load = {"in_flight": 280, "largest_minute_jump_pct": 10}
-        write_request(stack, load, reliability={"survive": "none"})
+        write_request(stack, load, reliability=NOTHING_MORE)
         plan = planned()
         assert [(one["field"], one["fewest"], one["most"]) for one in plan["assumptions"]] == [
             ("profile.classes.chat.burst_duration_s", 60, 300)
         ]
         assert "burst_duration_s" not in plan["open_questions"]["profile.classes.chat"], "it moves the number"
-        write_request(stack, load | {"largest_minute_jump_pct": 0}, reliability={"survive": "none"})
+        write_request(stack, load | {"largest_minute_jump_pct": 0}, reliability=NOTHING_MORE)
         plan = planned()
         assert plan["assumptions"] == [], "without a rise its length says nothing"
         assert "burst_duration_s" in plan["open_questions"]["profile.classes.chat"]
@@ -176,7 +171,8 @@ class TestClasses:
         assert planned()["evidence_kind"] == "measured"
         assert run("plan", "-s", "local").stdout.startswith("bot: 8 replicas")
         del own["in_flight"]
-        write_request(stack, {"in_flight": 80, "per_replica": own | {"rps": 3}}, **NO_RESERVE)
+        load = {"in_flight": 80, "request_duration_s": 16, "per_replica": own | {"rps": 3}}
+        write_request(stack, load, **NO_RESERVE)
         assert planned()["evidence_kind"] == "illustrative"
         first = run("plan", "-s", "local").stdout.splitlines()[0]
         assert first.startswith("bot: rests on illustrative evidence (benchmarks/support-8b-l40s.md)")
@@ -200,7 +196,7 @@ class TestAssumptions:
         assert "400 registered users x 5 to 30 % active x 1 to 10 runs/h" in text
 
     def test_zones_nobody_named(self, stack: Path) -> None:
-        reserve = {"survive": "zone", "capacity_after_loss_pct": 100}
+        reserve = {"survive": "zone", "capacity_after_loss_pct": 100, "near_term_growth_pct": 0}
         write_request(stack, {"in_flight": 120, "largest_minute_jump_pct": 0}, reliability=reserve)
         plan = planned()
         assert (plan["fewest"]["replicas"], plan["most"]["replicas"]) == (5, 6)
@@ -208,6 +204,34 @@ class TestAssumptions:
             ("reliability.zones", 3, 2)
         ]
         assert "2 to 3" in run("plan", "-s", "local").stdout
+
+    def test_growth_that_nobody_ruled_out_is_a_range(self, stack: Path) -> None:
+        load = {"in_flight": 280, "largest_minute_jump_pct": 0}
+        write_request(stack, load, reliability={"survive": "none"})
+        plan = planned()
+        assert (plan["preliminary"], plan["fewest"]["replicas"], plan["most"]["replicas"]) == (True, 7, 9)
+        (one,) = plan["assumptions"]
+        assert (one["field"], one["fewest"], one["most"]) == ("reliability.near_term_growth_pct", 0, 20)
+        before = (stack / "platform.yaml").read_bytes()
+        assert "the plan is preliminary" in run("plan", "-s", "local", "--write", code=1).stdout
+        assert (stack / "platform.yaml").read_bytes() == before
+        write_request(stack, load, reliability={"survive": "none", "near_term_growth_pct": 15})
+        plan = planned()
+        assert (plan["preliminary"], plan["fewest"]["replicas"], plan["most"]["replicas"]) == (False, 9, 9)
+
+    def test_requests_a_second_follow_from_how_long_those_in_flight_take(self, stack: Path) -> None:
+        """60 in flight at 8.58 s each are 7 a second, and at half of it 14: of 2 on each that binds."""
+        own = {"per_replica": {"in_flight": 40, "rps": 2, **EVIDENCE}}
+        load = {"in_flight": 60, "output_tokens": {"mean": 400}}
+        write_request(stack, load | own, **NO_RESERVE)
+        plan = planned()
+        (one,) = plan["assumptions"]
+        assert one["field"] == "profile.classes.chat.request_duration_s"
+        assert (one["fewest"], one["most"]) == (8.58, 4.29)
+        assert (plan["fewest"]["replicas"], plan["most"]["replicas"]) == (4, 7)
+        write_request(stack, load | own | {"request_duration_s": 20}, **NO_RESERVE)
+        plan = planned()
+        assert (plan["preliminary"], plan["most"]["replicas"]) == (False, 2)
 
     def test_what_moves_no_number_is_an_open_question(self, stack: Path) -> None:
         questions = planned()["open_questions"]

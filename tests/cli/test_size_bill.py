@@ -20,7 +20,7 @@ workloads:
     service: support-bot
     profile: {classes: {chat: {rps: 35, request_duration_s: 8, exact_cache_hit_pct: 0, growth_pct: 0,
       largest_minute_jump_pct: 0}}}
-    reliability: {survive: zone, zones: 3}
+    reliability: {survive: zone, zones: 3, near_term_growth_pct: 0}
 """
 
 G6E = "g6e.2xlarge (1 GPU each)"
@@ -137,18 +137,30 @@ def test_base_7_over_3_zones_of_which_one_may_be_lost_is_11(stack: Path) -> None
     (pool,) = data()["pools"]
     assert pool["at_peak"]["replicas_by_zone"] == {"support-bot": [4, 4, 3]}
     assert pool["topology_spread"]["minDomains"] == 3
-    assert pool["subnet"] == {"nodes": 4, "addresses": 120, "mask": 25}
+    assumed = {"daemonset_pods": 6, "daemonset_pods_assumed": True}
+    assert pool["subnet"] == {"nodes": 4, "addresses": 120, "mask": 25, "addresses_per_node": 30, **assumed}
+
+
+def test_pods_of_daemonsets_are_assumed_until_they_are_said(stack: Path) -> None:
+    told = "beside its replicas a node has 6 pods of daemonsets"
+    assert f"{told}, which is assumed (--daemonset-pods says it)\n" in run().stdout
+    assert f"{told}\n" in run("--daemonset-pods", "6").stdout
+    assert "which is assumed (--" in run("-o", "markdown").stdout
+    # 1 + 16 pods are two interfaces of 14 for pods, and one kept warm: 45 addresses on each of 8 nodes.
+    (pool,) = data("--daemonset-pods", "16")["pools"]
+    said = {"daemonset_pods": 16, "daemonset_pods_assumed": False}
+    assert pool["subnet"] == {"nodes": 8, "addresses": 360, "mask": 23, "addresses_per_node": 45, **said}
 
 
 def test_a_month_begins_at_the_baseline_that_the_plan_has(stack: Path) -> None:
     """1.03 replicas usually, 3.5 that may come while one starts, and a pod that may be lost: 6, of which 2 are set."""
     risen = CHAT.replace("largest_minute_jump_pct: 0", "largest_minute_jump_pct: 10, burst_duration_s: 600")
-    (stack / "workloads.yaml").write_text(risen.replace("{survive: zone, zones: 3}", "{survive: pod}"))
+    (stack / "workloads.yaml").write_text(risen.replace("survive: zone, zones: 3", "survive: pod"))
     found = data()
     (baseline,) = [one["value"] for one in found["settings"] if one["name"] == "baseline"]
     assert (baseline, found["pools"][0]["at_baselines"]["nodes"]) == (6, 6)
     assert found["pools"][0]["ways"][0]["usd_per_month_least"] == pytest.approx(6 * 730 * 2.24208)
-    (stack / "workloads.yaml").write_text(CHAT.replace("zones: 3", "").replace("survive: zone, ", "survive: pod"))
+    (stack / "workloads.yaml").write_text(CHAT.replace("survive: zone, zones: 3", "survive: pod"))
     assert "; $3,273.44 to $" in run().stdout, "of a range the other end begins at what is set"
 
 

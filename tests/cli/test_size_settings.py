@@ -123,7 +123,7 @@ class TestDerived:
         assert found["in flight at one replica at most"]["value"] == "45"
 
     def test_the_baseline_has_the_same_reserve(self, stack: Path) -> None:
-        survive = {"survive": "zone", "zones": 2, "capacity_after_loss_pct": 100}
+        survive = {"survive": "zone", "zones": 2, "capacity_after_loss_pct": 100, "near_term_growth_pct": 0}
         write_request(stack, {"in_flight": 80, "largest_minute_jump_pct": 0}, reliability=survive)
         one = settings()["baseline"]
         assert one["value"] == 4  # 1.0335 are 2, and in each of two zones
@@ -140,7 +140,7 @@ class TestDerived:
 
 
 class TestZones:
-    SURVIVE: ClassVar = {"survive": "zone", "capacity_after_loss_pct": 100}
+    SURVIVE: ClassVar = {"survive": "zone", "capacity_after_loss_pct": 100, "near_term_growth_pct": 0}
     LOAD: ClassVar = {"in_flight": 280, "largest_minute_jump_pct": 0}
 
     def test_a_zone_that_may_be_lost_is_held_to_its_share(self, stack: Path) -> None:
@@ -171,7 +171,7 @@ class TestZones:
         assert one["why"].endswith("; the 3 that are set stay")
 
     def test_no_zone_to_lose_no_setting(self, stack: Path) -> None:
-        write_request(stack, self.LOAD, reliability={"survive": "node", "zones": 3, "capacity_after_loss_pct": 100})
+        write_request(stack, self.LOAD, reliability=self.SURVIVE | {"survive": "node", "zones": 3})
         assert "zones" not in settings()
 
 

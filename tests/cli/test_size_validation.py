@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.sizing import change_service, run, write_request
+from tests.cli.sizing import NOTHING_MORE, change_service, run, write_request
 from tests.cli.stack_folder import copied_stacks
 
 
@@ -36,7 +36,7 @@ def test_the_worked_example(stack: Path) -> None:
 def test_a_loss_that_is_not_planned_for(stack: Path) -> None:
     """4 replicas of 40 for 160: two that are left have 80 each, and 64 sequences at once."""
     change_service(stack, replicas={"max": 8})
-    write_request(stack, {"in_flight": 80, "largest_minute_jump_pct": 0}, reliability={"survive": "none"})
+    write_request(stack, {"in_flight": 80, "largest_minute_jump_pct": 0}, reliability=NOTHING_MORE)
     text = tables(run("plan", "-s", "local").stdout)
     assert "pod 1 1 200 % of its number (80 in flight) not planned for: no SLO until replicas are Ready again" in text
     assert "300 s or more; beyond 64 at once requests wait" in text

@@ -24,7 +24,11 @@ def carries(sequence_load: int = 40) -> Carries:
 
 def work(tokens_in: Decimal, tokens_out: Decimal) -> WorkloadClass:
     return WorkloadClass(
-        in_flight=Decimal(80), input_tokens=Lengths(mean=tokens_in), output_tokens=Lengths(mean=tokens_out)
+        in_flight=Decimal(80),
+        input_tokens=Lengths(mean=tokens_in),
+        output_tokens=Lengths(mean=tokens_out),
+        growth_pct=Decimal(0),
+        exact_cache_hit_pct=Decimal(0),
     )
 
 
@@ -62,5 +66,6 @@ def test_longer_prompts_never_leave_more(tokens_in: Decimal, longer: Decimal, to
 
 
 def test_a_mean_that_may_be_what_was_measured_is() -> None:
-    load = WorkloadClass(in_flight=Decimal(80), input_tokens=Lengths(p50=Decimal(150), p95=Decimal(900)))
+    between = Lengths(p50=Decimal(150), p95=Decimal(900))
+    load = work(Decimal(200), Decimal(100)).model_copy(update={"input_tokens": between})
     assert others({"a": load}, {"a": carries()}, {"a": offered(load)}) == ()

@@ -45,10 +45,13 @@ def test_an_audience_counts_by_its_active_part() -> None:
 
 
 def test_an_exact_match_leaves_the_gpus_alone_and_a_prefix_only_the_prefill() -> None:
-    tokens = {"input_tokens": {"mean": 1000}, "output_tokens": {"mean": 200}}
+    tokens: dict[str, Any] = {"input_tokens": {"mean": 1000}, "output_tokens": {"mean": 200}}
+    unsaid = offered(load(rps=10, request_duration_s=6, **tokens))
+    tokens |= {"prefix_cache_hit_pct": 0}
     plain = offered(load(rps=10, request_duration_s=6, **tokens))
     exact = offered(load(rps=10, request_duration_s=6, **tokens | {"exact_cache_hit_pct": 25}))
-    prefix = offered(load(rps=10, request_duration_s=6, prefix_cache_hit_pct=25, **tokens))
+    prefix = offered(load(rps=10, request_duration_s=6, **tokens | {"prefix_cache_hit_pct": 25}))
+    assert plain.load.keys() - unsaid.load.keys() == {"prefill_tokens_per_s"}, "what a cache has is not guessed"
     assert {name: exact.load[name] / value for name, value in plain.load.items()} == dict.fromkeys(
         plain.load, Fraction(3, 4)
     )
@@ -113,7 +116,8 @@ class TestCompleting:
     def test_the_fewest_end_never_needs_more(self, way: str, amount: Decimal, known: set[str]) -> None:
         allowed = {*WAYS[way], "growth_pct", "exact_cache_hit_pct", "llm_calls_per_run"}
         said = {field: OF_A_CLASS[field][1] for field in known & allowed}
-        ends = self.complete(WorkloadClass.model_validate({way: amount, **said}), "output_tokens", "input_tokens")
+        wants = ("output_tokens", "input_tokens", "prefix_cache_hit_pct", "request_duration_s")
+        ends = self.complete(WorkloadClass.model_validate({way: amount, **said}), *wants)
         few, many = offered(ends.fewest).load, offered(ends.most).load
         assert few.keys() == many.keys()
         assert all(few[name] <= many[name] for name in few)

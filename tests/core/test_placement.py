@@ -177,9 +177,9 @@ def test_interfaces_as_the_cni_documents_them(kind: tuple[int, int], pods: int, 
 
 def test_the_subnet_that_is_large_enough() -> None:
     l40s = INSTANCE_TYPES["g6e.2xlarge"]
-    found = subnet(4, 7, l40s.enis, l40s.ipv4_per_eni)
+    found = subnet(4, 1, l40s.enis, l40s.ipv4_per_eni, daemonset_pods=6)
     assert (found.addresses_per_node, found.addresses, found.mask) == (30, 120, 25)  # 123 are there for use
-    assert subnet(5, 7, l40s.enis, l40s.ipv4_per_eni).mask == 24
+    assert subnet(5, 1, l40s.enis, l40s.ipv4_per_eni, daemonset_pods=6).mask == 24
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ def of(made: Plan, *readings: Reading, pool: NodePool = POOL) -> Validation:
 def surviving(in_flight: int, **reliability: object) -> Plan:
     """No rollout takes anything away, and nothing grows."""
     asked = request(rps=None, request_duration_s=None, in_flight=in_flight, largest_minute_jump_pct=0)
-    given = asked.workload.model_dump(exclude_none=True) | {"reliability": reliability}
+    said = {"reliability": {"near_term_growth_pct": 0} | reliability}
+    given = asked.workload.model_dump(exclude_none=True) | said
     return plan(replace(asked, workload=Workload.model_validate(given)))
 
 
@@ -172,7 +173,8 @@ class TestLosses:
     def test_a_node_takes_all_its_replicas(self) -> None:
         big = POOL.model_copy(update={"instance_types": ["p5.48xlarge"]})
         asked = request(rps=None, request_duration_s=None, in_flight=600, largest_minute_jump_pct=0)
-        given = asked.workload.model_dump(exclude_none=True) | {"reliability": {"survive": "node"}}
+        node_only = {"reliability": {"survive": "node", "near_term_growth_pct": 0}}
+        given = asked.workload.model_dump(exclude_none=True) | node_only
         made = plan(replace(asked, workload=Workload.model_validate(given), pool=big))
         node = {loss.domain: loss for loss in of(made, pool=big).losses}["node"]
         assert (node.gone, node.remain) == (8, 15)
