@@ -90,7 +90,7 @@ class Engine(Spec):
     version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$")]
     image: Annotated[str, Field(pattern=IMAGE_BY_DIGEST)]
     max_num_seqs: Count
-    args: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], str] = Field({})
+    args: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], str] = Field(default_factory=dict)
 
 
 class Slo(Spec):
