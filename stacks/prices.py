@@ -28,7 +28,7 @@ SHIPPED = Path(__file__).parent / "prices"
 Term = Literal["on_demand", "reserved_1y", "reserved_3y", "savings_plan_1y", "savings_plan_3y"]
 TERMS: tuple[Term, ...] = get_args(Term)
 """`reserved_*`: standard Reserved Instances without upfront payment, whose hours are all paid; `savings_plan_*`: the
-rate of a Savings Plan without upfront payment, paid for every hour as well."""
+rate of an EC2 Instance Savings Plan without upfront payment, paid for every hour as well."""
 
 
 def _real_date(text: str) -> str:

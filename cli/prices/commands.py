@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli.exits import FINDING
 from cli.options import examples, output_option, stack_option
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cli.prices.asked import Listed
     from cli.prices.refresh import Refresh
     from stacks.prices import PriceTable
 
@@ -41,15 +43,20 @@ region_option = click.option(
 @stack_option
 @region_option
 @click.option("--all", "every", is_flag=True, help="Every GPU instance type, not only those of the stack's pools.")
-@click.option("--refresh", is_flag=True, help="Ask the AWS price list, and show what changes.")
+@click.option("--refresh", is_flag=True, help="Ask AWS, and show what changes.")
 @click.option("--write", is_flag=True, help="With --refresh: write the region's list.")
 @output_option("table", "json", "yaml")
-def prices(stack: str, region: str | None, *, every: bool, refresh: bool, write: bool, output: str) -> None:
+@click.pass_context
+def prices(
+    ctx: click.Context, stack: str, region: str | None, *, every: bool, refresh: bool, write: bool, output: str
+) -> None:
     """Show what a stack's nodes cost an hour, and the source and day of each figure.
 
-    A figure without a source is unknown, and never guessed. --refresh asks the AWS Price List API with your own
-    credentials (pricing:GetProducts) for on-demand and reserved prices; without an answer it ends with 3 and nothing
-    is changed. What you pay otherwise (an agreement, a savings plan) belongs in the stack's prices.yaml, which wins.
+    A figure without a source is unknown, and never guessed. --refresh asks AWS with your own credentials: its price
+    list for on-demand and reserved prices (pricing:GetProducts), and for the rates of EC2 Instance Savings Plans
+    (savingsplans:DescribeSavingsPlansOfferingRates), all without upfront payment. Where one of the two does not
+    answer, the other's figures are taken and it exits 1; where none does, it ends with 3 and nothing is changed. What
+    you pay otherwise (an agreement, a Compute plan) belongs in the stack's prices.yaml, which wins.
     """
     from cli.output import emit
     from cli.prices import text
@@ -72,6 +79,8 @@ def prices(stack: str, region: str | None, *, every: bool, refresh: bool, write:
             text.echo_refresh(found, wrote)
         else:
             emit(text.refresh_data(found, wrote), output)
+        if found.failed:
+            ctx.exit(FINDING)
     elif output == "table":
         text.echo(table, names)
     else:
@@ -90,18 +99,36 @@ def _region(table: PriceTable, folder: Path) -> str:
 
 
 def _ask(region: str, names: tuple[str, ...]) -> Refresh:
-    import sys
+    """Both services, of which one may fail.
 
-    from cli.prices import price_list
+    Raises:
+        OutOfReach: neither answered.
+    """
+    from cli.prices import price_list, savings_plans
+    from cli.prices.asked import Answers
     from cli.prices.refresh import refreshed
     from stacks.prices import load_region
+    from stacks.reach import OutOfReach
 
     old = load_region(region)
-    client = price_list.connect()
-    label, is_watched = f"AWS price list, {region}", sys.stderr.isatty()
-    with click.progressbar(names, label=label, file=sys.stderr, hidden=not is_watched) as asked:
-        answers = {name: price_list.ask(client, region, name) for name in asked}
-    return refreshed(old, answers)
+    asked, failed = [], []
+    for service, module in ((price_list.PRICE_LIST, price_list), (savings_plans.SAVINGS_PLANS, savings_plans)):
+        try:
+            asked.append(Answers(service, _of_types(service.what, region, names, module)))
+        except OutOfReach as error:
+            failed.append((service.what, error))
+    if not asked:
+        raise failed[0][1]
+    return refreshed(old, asked, failed)
+
+
+def _of_types(what: str, region: str, names: tuple[str, ...], module: Any) -> dict[str, Listed | None]:
+    import sys
+
+    client = module.connect()
+    label, is_watched = f"AWS, {what} of {region}", sys.stderr.isatty()
+    with click.progressbar(names, label=label, file=sys.stderr, hidden=not is_watched) as each:
+        return {name: module.ask(client, region, name) for name in each}
 
 
 def _write(found: Refresh) -> str:

@@ -7,22 +7,22 @@ queries them (aws/karpenter-provider-aws pkg/providers/pricing/pricing.go, read 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from cli.prices.asked import ENDPOINT_REGION, Listed, Service, asking, limits, listed
 from stacks.prices import Term
-from stacks.reach import OutOfReach
 
 if TYPE_CHECKING:
     from types_boto3_pricing.client import PricingClient
 
-ENDPOINT_REGION = "us-east-1"
-"""One of the few that answer for every region. Source: botocore 1.44.8, endpoints of `pricing`."""
-ADDRESS = f"https://api.pricing.{ENDPOINT_REGION}.amazonaws.com"
-FIX = (
-    "Check the network and the AWS credentials (pricing:GetProducts), or write the figures to the stack's prices.yaml."
+PRICE_LIST = Service(
+    name="aws-price-list",
+    what="the price list",
+    address=f"https://api.pricing.{ENDPOINT_REGION}.amazonaws.com",
+    question="GetProducts, AmazonEC2",
+    right="pricing:GetProducts",
 )
 
 _CONSTANT_FILTERS = {
@@ -41,18 +41,6 @@ _PRODUCTS = {
 _RESERVED: dict[str, Term] = {"1yr": "reserved_1y", "3yr": "reserved_3y"}
 
 
-@dataclass(frozen=True)
-class Listed:
-    """What the list says of one instance type: dollars per hour by term, and the day the list was published.
-
-    Terms with several prices are in `ambiguous` instead: which of them holds is not guessed.
-    """
-
-    usd_per_h: Mapping[Term, Decimal]
-    ambiguous: tuple[Term, ...]
-    date: str
-
-
 def connect() -> PricingClient:
     """The client, with the caller's own credentials and short limits of time.
 
@@ -60,14 +48,9 @@ def connect() -> PricingClient:
         OutOfReach: the credentials' configuration is no good.
     """
     import boto3
-    from botocore.config import Config
-    from botocore.exceptions import BotoCoreError
 
-    limits = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "max_attempts": 3})
-    try:
-        return boto3.client("pricing", region_name=ENDPOINT_REGION, config=limits)
-    except BotoCoreError as error:
-        raise _out_of_reach(error) from None
+    with asking(PRICE_LIST):
+        return boto3.client("pricing", region_name=ENDPOINT_REGION, config=limits())
 
 
 def ask(client: PricingClient, region: str, instance_type: str) -> Listed | None:
@@ -76,25 +59,14 @@ def ask(client: PricingClient, region: str, instance_type: str) -> Listed | None
     Raises:
         OutOfReach: no credentials, no answer, a refusal, or an answer of another shape.
     """
-    from botocore.exceptions import BotoCoreError, ClientError
-
     wanted = {"instanceType": instance_type, "regionCode": region, **_CONSTANT_FILTERS}
-    try:
+    with asking(PRICE_LIST, instance_type):
         pages = client.get_paginator("get_products").paginate(
             ServiceCode="AmazonEC2",
             Filters=[{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()],
         )
         documents = [json.loads(text) for page in pages for text in page["PriceList"]]
         return _listed(documents)
-    except (BotoCoreError, ClientError) as error:
-        raise _out_of_reach(error) from None
-    except (AttributeError, InvalidOperation, KeyError, TypeError, ValueError) as error:
-        reason = f"its answer for {instance_type} is not of the price list's shape ({type(error).__name__}: {error})"
-        raise OutOfReach(ADDRESS, reason, FIX) from None
-
-
-def _out_of_reach(error: Exception) -> OutOfReach:
-    return OutOfReach(ADDRESS, " ".join(str(error).split()).rstrip("."), FIX)
 
 
 def _listed(documents: list[dict[str, Any]]) -> Listed | None:
@@ -107,10 +79,7 @@ def _listed(documents: list[dict[str, Any]]) -> Listed | None:
         dates.add(document["publicationDate"][:10])
         for term, price in _prices(document["terms"]):
             found.setdefault(term, set()).add(price)
-    if not found:
-        return None
-    known = {term: next(iter(prices)) for term, prices in found.items() if len(prices) == 1}
-    return Listed(known, tuple(term for term in found if term not in known), min(dates))
+    return listed(found, min(dates)) if found else None
 
 
 def _prices(terms: dict[str, Any]) -> Iterator[tuple[Term, Decimal]]:

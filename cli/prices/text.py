@@ -36,7 +36,7 @@ def echo(table: PriceTable, names: Sequence[str]) -> None:
     if any(price is None for _, _, price in rows):
         click.echo(f"Unknown: ask with --refresh --write, or write what you pay to the stack's {PRICES_FILE}.")
     if missing := [term for term in TERMS if term not in known and term != "on_demand"]:
-        what = "--refresh asks for reserved ones, a savings plan's rate belongs in"
+        what = "--refresh asks for them; what you pay instead belongs in"
         click.echo(f"Unknown of all of them: {', '.join(missing)}. {what} the stack's {PRICES_FILE}.")
 
 
@@ -67,10 +67,13 @@ def echo_refresh(found: Refresh, wrote: str | None) -> None:
         ]
         draw(["instance type", "term", "$ per hour", "becomes"], cells, title=f"{found.prices.region}, US dollars")
     click.echo(f"{len(found.changes)} changed, {found.confirmed} confirmed.")
-    for name in found.unlisted:
-        click.echo(f"! {name} is not in the price list of {found.prices.region}: what was known of it stays as it was")
+    for what, name in found.unlisted:
+        click.echo(f"! {name}: not in {what} of {found.prices.region}; what was known of it stays as it was")
     for name, term in found.ambiguous:
-        click.echo(f"! {name}: the price list has several prices for {term}, and none was taken")
+        click.echo(f"! {name}: there are several prices for {term}, and none was taken")
+    for what, error in found.failed:
+        why = f"{error.address}: {error.reason}. {error.fix}"
+        click.echo(f"! {what}: not refreshed, what was known stays as it was: {why}")
     click.echo(f"Wrote {wrote}." if wrote else "Nothing was written: --write does it.")
 
 
@@ -88,7 +91,11 @@ def refresh_data(found: Refresh, wrote: str | None) -> dict[str, Any]:
             for one in found.changes
         ],
         "confirmed": found.confirmed,
-        "unlisted": list(found.unlisted),
+        "unlisted": [{"instance_type": name, "in": what} for what, name in found.unlisted],
         "ambiguous": [{"instance_type": name, "term": term} for name, term in found.ambiguous],
+        "not_refreshed": [
+            {"what": what, "address": error.address, "reason": error.reason, "fix": error.fix}
+            for what, error in found.failed
+        ],
         "wrote": wrote,
     }

@@ -138,8 +138,7 @@ def _unknown_prices(region: str | None, bought: Bought) -> Iterator[str]:
     if bought.ways[0].price is None:
         yield f"the price of {kind} in {region} is unknown, and none is taken from another region: {ask} asks AWS"
     if unknown := unknown_terms(bought):
-        how = f"{ask} asks for reserved ones, a savings plan's rate belongs in {PRICES_FILE}"
-        yield f"{', '.join(unknown)}: unknown; {how}"
+        yield f"{', '.join(unknown)}: unknown; {ask} asks AWS, what you pay instead belongs in {PRICES_FILE}"
 
 
 def unknown_terms(bought: Bought) -> tuple[str, ...]:

@@ -18,13 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.main import warmline
-from cli.prices import price_list
-from cli.prices.price_list import Listed, ask
+from cli.prices import price_list, savings_plans
+from cli.prices.asked import Answers, Listed
+from cli.prices.price_list import PRICE_LIST, ask
 from cli.prices.refresh import refreshed
 from stacks.instance_types import INSTANCE_TYPES
 from stacks.prices import Prices, Term, load_region
 from stacks.prices_text import text_of_prices
 from stacks.reach import OutOfReach
+from tests.cli import savings_plan_rates as rates
 from tests.cli.price_list_documents import document
 from tests.cli.stack_folder import copied_stacks
 
@@ -142,7 +144,7 @@ STRANGE = {
 
 @pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE.keys())
 def test_an_answer_of_another_shape_is_out_of_reach(text: str) -> None:
-    with pytest.raises(OutOfReach, match=r"its answer for g6e\.xlarge is not of the price list's shape"):
+    with pytest.raises(OutOfReach, match=r"its answer for g6e\.xlarge is not of the shape of the price list"):
         ask(answering(lambda _: listing(text)), "us-east-1", "g6e.xlarge")
 
 
@@ -168,12 +170,16 @@ def test_a_refresh_says_what_changes_and_what_it_could_not() -> None:
         "p5e.48xlarge": None,
         "p5.48xlarge": Listed({"reserved_1y": Decimal("34.6752")}, ("on_demand",), "2026-11-20"),
     }
-    found = refreshed(old, answers)
+    found = refreshed(old, [Answers(PRICE_LIST, answers)])
     assert [(one.instance_type, one.term, one.before, one.after) for one in found.changes] == [
         ("g6e.2xlarge", "on_demand", Decimal("2.24208"), Decimal("2.5")),
         ("p5.48xlarge", "reserved_1y", None, Decimal("34.6752")),
     ]
-    assert (found.confirmed, found.unlisted, found.ambiguous) == (1, ("p5e.48xlarge",), (("p5.48xlarge", "on_demand"),))
+    assert (found.confirmed, found.unlisted, found.ambiguous) == (
+        1,
+        (("the price list", "p5e.48xlarge"),),
+        (("p5.48xlarge", "on_demand"),),
+    )
     sources = {name: found.prices.instance_types[name]["on_demand"] for name in ("g6e.xlarge", "p5.48xlarge")}
     assert {name: figure and figure.source for name, figure in sources.items()} == {
         "g6e.xlarge": "aws-price-list-2026-11-20",
@@ -193,8 +199,8 @@ ANSWERS = st.dictionaries(
 @given(ANSWERS)
 def test_a_second_refresh_changes_nothing(answers: dict[str, Listed | None]) -> None:
     old = load_region("us-east-1")
-    once = refreshed(old, answers)
-    twice = refreshed(once.prices, answers)
+    once = refreshed(old, [Answers(PRICE_LIST, answers)])
+    twice = refreshed(once.prices, [Answers(PRICE_LIST, answers)])
     assert twice.changes == ()
     assert text_of_prices(twice.prices) == text_of_prices(once.prices)
     assert twice.confirmed == once.confirmed + len(once.changes)
@@ -220,7 +226,9 @@ def run(*arguments: str) -> Result:
 
 
 def run_against(monkeypatch: pytest.MonkeyPatch, answer: Answer, *arguments: str) -> Result:
+    """Savings plans are offered of nothing."""
     monkeypatch.setattr(price_list, "connect", lambda: answering(answer))
+    monkeypatch.setattr(savings_plans, "connect", lambda: rates.answering(lambda _: rates.page()))
     return run(*arguments)
 
 
@@ -284,7 +292,8 @@ def test_a_dry_run_shows_and_a_write_writes(stacks: Path, monkeypatch: pytest.Mo
         ["g6e.2xlarge", "on_demand", "2.24208", "2.5"],
         ["g6e.2xlarge", "reserved_1y", "unknown", "1.575"],
     ]
-    assert shown.stdout.endswith("2 changed, 0 confirmed.\nNothing was written: --write does it.\n")
+    assert "2 changed, 0 confirmed.\n" in shown.stdout
+    assert shown.stdout.endswith("\nNothing was written: --write does it.\n")
     assert path.read_text() == before
 
     written = run_against(monkeypatch, lambda _: answer, "--refresh", "--write", "-o", "json")
@@ -316,7 +325,8 @@ def test_a_region_without_a_list_gets_one(stacks: Path, monkeypatch: pytest.Monk
 def test_what_the_list_has_not_is_marked(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_against(monkeypatch, lambda _: listing(), "--refresh")
     assert result.exit_code == 0
-    assert "! g6e.2xlarge is not in the price list of us-east-1: what was known of it stays as it was" in result.stdout
+    for what in ("the price list", "the savings plans"):
+        assert f"! g6e.2xlarge: not in {what} of us-east-1; what was known of it stays as it was" in result.stdout
 
 
 def unanswered(_: dict[str, Any]) -> bytes:
@@ -330,7 +340,10 @@ def test_out_of_reach_ends_with_3_in_one_line_and_changes_nothing(
     path = stacks / "prices" / "us-east-1.yaml"
     before = path.read_text()
     arguments = ("--refresh", "--write")
-    result = run_against(monkeypatch, unanswered, *arguments) if is_reached else run(*arguments)
+    if is_reached:
+        monkeypatch.setattr(price_list, "connect", lambda: answering(unanswered))
+        monkeypatch.setattr(savings_plans, "connect", lambda: rates.answering(unanswered))
+    result = run(*arguments)
     assert result.exit_code == 3
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
@@ -342,5 +355,6 @@ def test_out_of_reach_ends_with_3_in_one_line_and_changes_nothing(
 
 def test_prices_are_exact_from_the_list_to_the_file(tmp_path: Path) -> None:
     terms: dict[Term, Decimal] = {"on_demand": Decimal("21.9576420000")}
-    found = refreshed(Prices(region="us-east-1"), {"p4d.24xlarge": Listed(terms, (), "2026-11-20")})
+    answers = Answers(PRICE_LIST, {"p4d.24xlarge": Listed(terms, (), "2026-11-20")})
+    found = refreshed(Prices(region="us-east-1"), [answers])
     assert "usd_per_h: 21.957642," in text_of_prices(found.prices)

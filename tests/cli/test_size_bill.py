@@ -88,7 +88,7 @@ def test_the_sale(stack: Path) -> None:
     assert "reserved_1y, reserved_3y, savings_plan_1y, savings_plan_3y: unknown; `warmline size prices --region " in (
         result.stdout
     )
-    assert "a savings plan's rate belongs in prices.yaml" in result.stdout
+    assert "--refresh --write` asks AWS, what you pay instead belongs in prices.yaml" in result.stdout
 
 
 def test_the_answer_comes_first(stack: Path) -> None:
