@@ -42,6 +42,6 @@ def _kubeconfig(layout: Layout, settings: Settings, user: str) -> str:
     )
 
 
-def client(kubeconfig: Path) -> Client:
+def client(kubeconfig: Path, *, dry_run: bool = False) -> Client:
     """A client for that kubeconfig and no other: neither $KUBECONFIG nor ~/.kube is looked at."""
-    return Client(config=KubeConfig.from_file(kubeconfig).get(), field_manager="warmline-sandbox")
+    return Client(config=KubeConfig.from_file(kubeconfig).get(), field_manager="warmline-sandbox", dry_run=dry_run)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
-from lightkube import Client
+from lightkube import ApiError, Client
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apiextensions_v1 import CustomResourceDefinition
 from lightkube.resources.apiregistration_v1 import APIService
 from lightkube.resources.core_v1 import Node
 
+from sandbox.control_plane.keda import NAMESPACE
 from sandbox.faults import SandboxError
 
 _POLL_S = 0.2
+_ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
 
 
 def wait_for_metrics_api(client: Client, patience_s: float = 60.0) -> None:
@@ -28,6 +32,30 @@ def wait_for_metrics_api(client: Client, patience_s: float = 60.0) -> None:
             said = f"{available.reason}: {available.message}" if available else "nothing said yet"
             raise SandboxError(f"APIService {name} was not available after {patience_s:.0f} s ({said}).")
         time.sleep(_POLL_S)
+
+
+def wait_for_admission(dry: Client, patience_s: float = 60.0) -> None:
+    """Until the API server reaches KEDA's webhook: its program is well a moment before it listens there.
+
+    Args:
+        dry: a client whose writes are dry runs.
+    """
+    until = time.monotonic() + patience_s
+    while said := _not_reviewed(dry):
+        if time.monotonic() > until:
+            raise SandboxError(f"KEDA's admission was not reached after {patience_s:.0f} s ({said}).")
+        time.sleep(_POLL_S)
+
+
+def _not_reviewed(dry: Client) -> str | None:
+    """Why a ScaledObject was not looked at; None if it was, whatever was said of it."""
+    spec = {"scaleTargetRef": {"name": "nothing"}, "triggers": [{"type": "cpu", "metadata": {"value": "1"}}]}
+    try:
+        dry.create(_ScaledObject(metadata=ObjectMeta(name="reviewed", namespace=NAMESPACE), spec=spec))
+    except ApiError as error:
+        message = error.status.message or ""
+        return message if "failed calling webhook" in message else None
+    return None
 
 
 def wait_for_definitions(client: Client, patience_s: float = 30.0) -> None:

@@ -14,7 +14,12 @@ from sandbox.control_plane.certificates import make as make_certificates
 from sandbox.control_plane.component import Component
 from sandbox.control_plane.kubeconfigs import client, write_all
 from sandbox.control_plane.nodes import Node, register
-from sandbox.control_plane.readiness import wait_for_definitions, wait_for_metrics_api, wait_for_nodes
+from sandbox.control_plane.readiness import (
+    wait_for_admission,
+    wait_for_definitions,
+    wait_for_metrics_api,
+    wait_for_nodes,
+)
 from sandbox.layout import Layout, Settings
 from sandbox.places import users_path
 from sandbox.processes.health import wait_well
@@ -77,6 +82,7 @@ def start(starting: Starting, nodes: Sequence[Node]) -> None:
     keda.register_metrics(api, layout, settings)
     keda.register_admission(api, layout, settings)
     wait_for_metrics_api(api)
+    wait_for_admission(client(layout.kubeconfig, dry_run=True))
     starting.report("  external metrics and admission of KEDA answer")
     wait_for_nodes(api, [node.name for node in nodes])
     starting.report(f"  {len(nodes)} nodes are ready")
@@ -87,6 +93,7 @@ def start_api_only(starting: Starting) -> None:
     api = _start_api(starting)
     starting.ready(starting.launch(keda.webhooks))
     keda.register_admission(api, starting.layout, starting.settings)
+    wait_for_admission(client(starting.layout.kubeconfig, dry_run=True))
 
 
 def _start_api(starting: Starting) -> Client:

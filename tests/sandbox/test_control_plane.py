@@ -5,14 +5,18 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import httpx2
 import pytest
 from cryptography import x509
+from lightkube import Client
 
 from sandbox.control_plane import certificates, keda, kubeconfigs, prometheus
 from sandbox.control_plane.kubernetes import apiserver, controller_manager, etcd, kwok, scheduler
 from sandbox.control_plane.nodes import Node, manifest, with_addresses
+from sandbox.control_plane.readiness import wait_for_admission
 from sandbox.faults import SandboxError
 from sandbox.layout import HOST, Layout, Settings, new_settings
+from tests.core.api_double import config as api_config
 
 
 @pytest.fixture
@@ -77,3 +81,25 @@ def test_a_node_has_what_the_cloud_would_give_it() -> None:
     assert made["spec"]["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
     assert made["status"]["allocatable"]["nvidia.com/gpu"] == "1"
     assert made["status"]["capacity"] == made["status"]["allocatable"]
+
+
+def test_admission_is_waited_for_until_the_webhook_itself_answers() -> None:
+    refused = 'failed calling webhook "vscaledobject.kb.io": connect: connection refused'
+    answers = [(500, refused), (500, refused), (403, "denied the request: no target")]
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        code, message = answers.pop(0)
+        return httpx2.Response(code, json={"kind": "Status", "code": code, "message": message})
+
+    wait_for_admission(Client(api_config(), dry_run=True, transport=httpx2.MockTransport(answer)))
+    assert not answers
+    assert {request.url.params["dryRun"] for request in asked} == {"All"}
+
+
+def test_admission_that_never_answers_is_said() -> None:
+    status = {"kind": "Status", "code": 500, "message": "failed calling webhook: connection refused"}
+    never = httpx2.MockTransport(lambda _: httpx2.Response(500, json=status))
+    with pytest.raises(SandboxError, match=r"not reached after 0 s \(failed calling webhook: connection refused\)"):
+        wait_for_admission(Client(api_config(), dry_run=True, transport=never), patience_s=0)
