@@ -86,3 +86,12 @@ def duration_s(text: str, example: str) -> float:
     except ValueError:
         raise ValueError(f"{text!r} is no duration: write {example}") from None
     return seconds
+
+
+def span(seconds: float) -> str:
+    """How a duration is told: `45 s`, `12 min`, `3 h 05 min`."""
+    whole = round(abs(seconds))
+    if whole < 120:
+        return f"{whole} s"
+    minutes = whole // 60
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02} min"

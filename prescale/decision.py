@@ -26,7 +26,8 @@ class Decision:
     """What to do, and why.
 
     `target` is the minReplicaCount that should be, `wanted` what baseline and `events` alone ask for. `patch` is a
-    JSON merge patch, None if all is as it should be. `findings` need a person: the run exits 1.
+    JSON merge patch, None if all is as it should be. `findings` need a person: the run exits 1. `warm` is how many
+    replicas the events are known to have had Ready.
     """
 
     target: int
@@ -35,6 +36,7 @@ class Decision:
     patch: dict[str, Any] | None
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    warm: int = 0
 
 
 def decide(
@@ -78,6 +80,7 @@ def decide(
 
     notes = [*claims.notes, *_told(observed, before, kept, wanted, target)]
     findings += _not_in_force(observed, claims)
+    warm = _still_warm(observed, before, claims)
     if target > observed.max_replicas:
         findings.append(_above_ceiling(observed, kept, target))
         patch = None
@@ -86,9 +89,9 @@ def decide(
     else:
         activation = _activation(observed, before, claims, target, may_lower=may_lower)
         set_to = target if target == wanted or target != observed.live else before.set_to
-        after = Record(set_to, claims.events, kept, activated=activation in {"set", "keep"})
+        after = Record(set_to, claims.events, kept, activated=activation in {"set", "keep"}, warm=warm)
         patch = patch_to(observed, None if _says_nothing(after, target, wanted) else after, target, activation)
-    return Decision(target, wanted, claims.events, patch, tuple(notes), tuple(findings))
+    return Decision(target, wanted, claims.events, patch, tuple(notes), tuple(findings), warm)
 
 
 def baseline_of(observed: Observed) -> tuple[int | None, list[str]]:
@@ -162,6 +165,11 @@ def _not_in_force(observed: Observed, claims: Claims) -> list[str]:
         fix = "Remove idleReplicaCount."
         findings.append(f"idleReplicaCount {observed.idle_replicas} undercuts any floor; {held}. {fix}")
     return findings
+
+
+def _still_warm(observed: Observed, before: Record, claims: Claims) -> int:
+    """Of what was seen Ready, that which nothing can have let go of since: a lower floor, by whomever, or a pause."""
+    return 0 if observed.paused else min(before.warm, claims.floor, observed.live)
 
 
 def _activation(observed: Observed, before: Record, claims: Claims, target: int, *, may_lower: bool) -> str | None:

@@ -1,7 +1,7 @@
 """What the pre-scaler remembers on one object, in one annotation: what it set, for which events, until when.
 
 Everything else is reckoned anew by every run; only what a later run could not know is kept here: events that may
-vanish from the calendar, and how long a person's higher value is left alone.
+vanish from the calendar, how long a person's higher value is left alone, and how many replicas were seen Ready.
 """
 
 from __future__ import annotations
@@ -40,13 +40,15 @@ class Record:
     """The annotation's content.
 
     `set_to` is the minReplicaCount last written or found to be right by a run, None if a run has only looked on;
-    `activated` says that force-activation is ours to remove.
+    `activated` says that force-activation is ours to remove. `warm` is how many replicas these events were seen to have
+    Ready: that they came in time is known then, and no later run looks at the pods again.
     """
 
     set_to: int | None = None
     events: tuple[Held, ...] = ()
     kept: Kept | None = None
     activated: bool = False
+    warm: int = 0
 
     def text(self) -> str:
         """Compact JSON, the same text for the same record."""
@@ -62,6 +64,8 @@ class Record:
             data["kept"] = {"floor": self.kept.floor, "until": self.kept.until.format_iso()}
         if self.activated:
             data["activated"] = True
+        if self.warm:
+            data["warm"] = self.warm
         return json.dumps(data, separators=(",", ":"))
 
 
@@ -80,6 +84,7 @@ def parse(text: str) -> Record:
             events=events,
             kept=Kept(_count(kept["floor"]), _instant(kept["until"])) if kept else None,
             activated=data.get("activated") is True,
+            warm=_count(data.get("warm", 0)),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Unreadable(str(error)) from None

@@ -34,6 +34,7 @@ class Outcome:
     `in_force_s` is how long it took to, in seconds after the patch; None where it was so already, or never was.
     `wanted` is what baseline, events and orders ask for, and `until` when the last of these ends; `orders` are those of
     the service that are in force. `hpa` names the HPA, `hpa_min` is its minReplicas where the run had to look.
+    `observed` is the object as it was decided on, and `warm` how many replicas its events are known to have had Ready.
     """
 
     service: str
@@ -51,6 +52,13 @@ class Outcome:
     until: Instant | None = None
     hpa: str | None = None
     hpa_min: int | None = None
+    observed: Observed | None = None
+    warm: int = 0
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether the HPA was seen to show what was asked of it."""
+        return self.hpa_name is not None and self.hpa_min is not None and self.hpa_min >= (self.target or 0)
 
 
 @dataclass(frozen=True)
@@ -165,6 +173,8 @@ def _outcome(table: Timetable, observed: Observed, decision: Decision, orders: t
         wanted=decision.wanted,
         until=max((held.until for held in decision.events), default=None),
         hpa=observed.hpa_name,
+        observed=observed,
+        warm=decision.warm,
     )
 
 

@@ -44,7 +44,7 @@ CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {
     "orders": (Rule("", "configmaps", ("get",), "orders"),),
     # See whether a floor is in force.
     "hpas": (Rule("autoscaling", "horizontalpodautoscalers", ("list",)),),
-    # Count Ready pods for the log and the metrics.
+    # See whether an event is Ready in time; a run that may not says no more than that replicas are not even there.
     "pods": (Rule("", "pods", ("list",)),),
     # Know how long starts took, as `status` and `watch` keep it: a run that may not goes by platform.yaml.
     "starts": (Rule("", "configmaps", ("get",), "starts"),),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whenever import Instant
 
     from cli.prescale.plan_answer import Answer
-    from prescale.on_time import Plan
+    from prescale.on_time.planning import Plan
     from prescale.timetable import Timetable
     from stacks.loader import Stack
 
@@ -92,10 +92,10 @@ def plan(
 
 
 def _measured(stack: Stack, now: Instant) -> Plan:
-    from prescale import on_time
     from prescale.cluster import Cluster
+    from prescale.on_time import planning
 
-    return on_time.plan(Cluster.of(stack.platform.cluster.context, stack.platform.namespace), stack, now)
+    return planning.plan(Cluster.of(stack.platform.cluster.context, stack.platform.namespace), stack, now)
 
 
 def _explain(loaded: Stack, planned: Timetable, now: Instant, output: str) -> None:

@@ -15,7 +15,7 @@ from prescale.timetable import Timetable
 from stacks.loader import Stack
 
 if TYPE_CHECKING:
-    from prescale.on_time import Plan
+    from prescale.on_time.planning import Plan
 
 COLUMNS = ("event", "service", "state", "floor", "raise at", "start", "end")
 

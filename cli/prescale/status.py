@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from whenever import Instant
 
-    from prescale.on_time import Plan
+    from prescale.on_time.planning import Plan
     from prescale.orders.order import Order
     from prescale.warmth import Warmth
 
@@ -74,10 +74,10 @@ def _look(stack: str, at: str | None, pods_via: str) -> _Look:
     asked = moment(at, loaded)
     timetable(loaded, asked)  # what is wrong with it is found before any cluster is asked
 
-    from prescale import on_time
     from prescale.asking import asker
     from prescale.clock import Clock
     from prescale.cluster import Cluster
+    from prescale.on_time import planning
     from prescale.orders import store
     from prescale.pod_states import pod_states
     from prescale.warmth import Sighting, look
@@ -85,7 +85,7 @@ def _look(stack: str, at: str | None, pods_via: str) -> _Look:
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     raw = cluster.pods(stack)
     now = read_clock()
-    by = on_time.plan_with(cluster, loaded, raw, asked, cluster.clock(now).best)
+    by = planning.plan_with(cluster, loaded, raw, asked, cluster.clock(now).best)
     seen = cluster.scaled_objects(stack), cluster.minimums(), pod_states(raw)
     orders = store.read(cluster, stack)
     sighting = Sighting(stack, cluster.where, *seen, orders)

@@ -65,10 +65,13 @@ def sync(
 ) -> None:
     """Make the floor true: raise what an active event or an order asks for, let go of what is over.
 
-    Exits 1 if something needs a person: a floor refused or not in force, a clock that is wrong, a target that is
-    missing, a stack that is not built yet. --at works together with --dry-run only.
+    Exits 1 if something needs a person: a floor refused or not in force, an event that is not Ready by its start, a
+    clock that is wrong, a target that is missing, a stack that is not built yet. --at works together with --dry-run
+    only.
 
-    Floors are raised by what the cluster's own starts took, where that is longer than platform.yaml says.
+    Floors are raised by what the cluster's own starts took, where that is longer than platform.yaml says. Until what an
+    event asks for is Ready, runs look at its pods, and where it comes too late they say about when. A dry run does not
+    look.
 
     Several stacks are run one after the other, and what is wrong with one keeps none of the others from its run. The
     exit code is the worst of theirs: 2 before 3 before 1 before 0.
@@ -106,21 +109,27 @@ def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
     now = moment(at, loaded)
     planned = timetable(loaded, now)
 
-    from prescale import on_time
     from prescale.cluster import Cluster
+    from prescale.on_time import following, planning
     from prescale.sync import Run
     from prescale.sync import sync as run_once
 
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     services = tuple(loaded.platform.services)
-    by = on_time.plan_if_it_may_differ(cluster, loaded, planned, now)
+    by = planning.plan_if_it_may_differ(cluster, loaded, planned, now)
     run = Run(stack, by.table, services, cluster, read_clock, dry_run=dry_run, at=now if at else None)
-    outcomes, ready = run_once(run), None
+    outcomes = run_once(run)
+    seen = following.Followed(outcomes)
+    if not dry_run:
+        seen = following.follow(cluster, loaded, by, outcomes, run.clock().best)
+    outcomes, ready = seen.outcomes, seen.ready
     if tells:
         from prescale.runs.looking import count_ready, with_minimums
 
-        outcomes, ready = with_minimums(cluster, outcomes), count_ready(cluster, stack, outcomes)
-    return _Synced(stack, now, loaded.platform, loaded.calendar.timezone, by.table, outcomes, by.notes, cluster, ready)
+        outcomes = with_minimums(cluster, outcomes)
+        ready = count_ready(cluster, stack, outcomes) if ready is None else ready
+    notes, zone = (*by.notes, *seen.notes), loaded.calendar.timezone
+    return _Synced(stack, now, loaded.platform, zone, by.table, outcomes, notes, cluster, ready)
 
 
 def _data(done: _Synced, *, dry_run: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from whenever import Instant, ZonedDateTime
 
+from prescale.clock import span
 from prescale.lead_time.progress import STAGES
 from prescale.watching.frame import Frame, Row
 
@@ -84,15 +85,6 @@ def clock(moment: Instant | ZonedDateTime, zone: str) -> str:
     """`20:00:00`, local."""
     local = (moment if isinstance(moment, Instant) else moment.to_instant()).to_tz(zone)
     return f"{local.hour:02}:{local.minute:02}:{local.second:02}"
-
-
-def span(seconds: float) -> str:
-    """`45 s`, `12 min`, `3 h 05 min`."""
-    whole = round(abs(seconds))
-    if whole < 120:
-        return f"{whole} s"
-    minutes = whole // 60
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def _seconds(begin: Instant, end: Instant) -> float:

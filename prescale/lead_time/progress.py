@@ -33,10 +33,11 @@ class Progress:
     why: str | None = None
 
     def ready_at(self, lead: LeadTime, now: Instant) -> Instant:
-        """When it should be Ready, by what is left after that phase's begin; never before `now`."""
+        """When it should be Ready, by what is left from that phase's begin; what comes after it is still to come."""
         if self.stage == "ready":
             return now
-        return max(now, (self.began or now).add(seconds=lead.remaining_s(self.phase)))
+        still_to_come = now.add(seconds=lead.remaining_s(self.phase + 1))
+        return max(still_to_come, (self.began or now).add(seconds=lead.remaining_s(self.phase)))
 
 
 def progress(pod: Pod) -> Progress:

@@ -10,7 +10,7 @@ from whenever import Instant
 from prescale.asking import Via, asker
 from prescale.clock import now as read_clock
 from prescale.cluster import Cluster
-from prescale.on_time import Plan, plan_with
+from prescale.on_time.planning import Plan, plan_with
 from prescale.orders import store
 from prescale.pod_states import PodState, pod_states
 from prescale.warmth import Sighting, look

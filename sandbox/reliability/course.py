@@ -87,6 +87,12 @@ class Course:
         """What has to be in force now."""
         return {service.name: max(self._wanted(service), self.kept.get(service.name, 0)) for service in self.services}
 
+    def late(self) -> set[tuple[str, str]]:
+        """Service and name of every event that is Ready too late, where nothing runs at all."""
+        now = time.time()
+        pairs = ((service, event) for service in self.services for event in self.events)
+        return {(service.name, event.name) for service, event in pairs if oracle.is_late(event, service, now)}
+
     def _wanted(self, service: Service) -> int:
         now = time.time()
         held = (replicas for (name, _), (replicas, end) in self.held.items() if name == service.name and now < end)

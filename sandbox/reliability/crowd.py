@@ -14,7 +14,7 @@ from sandbox.layout import Layout
 from sandbox.reliability.course import Course, dice, drawn_services
 from sandbox.reliability.gate import Gate, StartLine, gate
 from sandbox.reliability.ground import Ground, Ran, ScaledObject, ended
-from sandbox.reliability.transition import ending, prepared, wrong_after
+from sandbox.reliability.transition import prepared, wrong_after, wrong_ending
 
 Say = Callable[[str], None]
 
@@ -29,12 +29,15 @@ KEY = "drill.example/write-"
 
 @dataclass
 class Crowd:
-    """What came of it. `conflicts` is how often the API server refused a run's write since somebody had been faster."""
+    """What came of it. `conflicts` is how often the API server refused a run's write since somebody had been faster;
+    `late` counts the rounds whose runs had to say that an event is.
+    """
 
     rounds: int = 0
     writes_beside: int = 0
     patches: int = 0
     conflicts: int = 0
+    late: int = 0
     failures: list[str] = field(default_factory=list)
 
     def facts(self) -> dict[str, object]:
@@ -46,6 +49,7 @@ class Crowd:
             "writes_beside": self.writes_beside,
             "patches": self.patches,
             "conflicts": self.conflicts,
+            "late": self.late,
             "failures": self.failures,
         }
 
@@ -73,7 +77,7 @@ def _round(ground: Ground, course: Course, found: Crowd) -> None:
     lost, rans, gates = _all_at_once(ground)
     found.writes_beside += WRITES_EACH * len(course.services)
     found.failures += [f"{what}: {lost} writes of somebody else are gone"] if lost else []
-    found.failures += [f"{what}: a run ended with {ending(ran)}" for ran in rans if ran.exit_code]
+    found.failures += [f"{what}: {wrong}" for ran in rans for wrong in wrong_ending(course, ran)]
     found.conflicts += sum(opened.conflicts for opened in gates)
     by_service: Counter[str] = Counter()
     for ran in rans:
@@ -87,6 +91,7 @@ def _round(ground: Ground, course: Course, found: Crowd) -> None:
     if opened.writes:
         found.failures.append(f"{what}: one run more had {opened.writes} writes to do")
     found.failures += [f"{what}: {wrong}" for wrong in wrong_after(ground, course, ran)]
+    found.late += bool(course.late())
     course.settled()
 
 

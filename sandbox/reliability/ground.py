@@ -175,8 +175,8 @@ def ended(process: subprocess.Popen[str]) -> Ran:
     return Ran(process.returncode, stdout, stderr)
 
 
-def calendar_text(events: Iterable[Event], zone: str = "Asia/Kolkata") -> str:
-    """`events` as a person would write them in `zone`."""
+def calendar_text(events: Iterable[Event], zone: str = "Asia/Kolkata", *, margin_s: int = 0) -> str:
+    """`events` as a person would write them in `zone`; `margin_s` before its start each is to be Ready."""
     rows = [
         {
             "name": event.name,
@@ -187,7 +187,7 @@ def calendar_text(events: Iterable[Event], zone: str = "Asia/Kolkata") -> str:
         }
         for event in events
     ]
-    data = {"timezone": zone, "ready_margin_s": 0, "headroom_pct": HEADROOM_PCT, "events": rows}
+    data = {"timezone": zone, "ready_margin_s": margin_s, "headroom_pct": HEADROOM_PCT, "events": rows}
     text: str = yaml.safe_dump(data, sort_keys=False)
     return text
 

@@ -21,11 +21,15 @@ KILLS_A_COURSE = 12
 
 @dataclass
 class Kills:
-    """What came of it. `at` counts kills by side and by which write of the run it was."""
+    """What came of it. `at` counts kills by side and by which write of the run it was.
+
+    `late` counts the runs after one that had to say that an event is.
+    """
 
     kills: int = 0
     courses: int = 0
     at: Counter[tuple[Side, int]] = field(default_factory=Counter)
+    late: int = 0
     failures: list[str] = field(default_factory=list)
 
     def facts(self) -> dict[str, object]:
@@ -36,6 +40,7 @@ class Kills:
             "courses": self.courses,
             "services": SERVICES,
             "at": [{"write": write, **{side: self.at[side, write] for side in SIDES}} for write in writes],
+            "late": self.late,
             "failures": self.failures,
         }
 
@@ -75,6 +80,7 @@ def _play(ground: Ground, course: Course, found: Kills, kills: int) -> None:
             found.failures.append(f"{what}: left {torn}, neither as before ({before}) nor as wanted ({wanted})")
         ran = ground.run()
         found.failures += [f"{what}: {wrong}" for wrong in wrong_after(ground, course, ran)]
+        found.late += bool(course.late())
         course.settled()
         found.kills += 1
         found.at[kill.side, kill.write] += 1

@@ -1,5 +1,7 @@
 """What the floor has to be, by the rules alone: max(baseline, every active event), and no cooling in a short gap.
 
+And which events come too late where nothing ever becomes Ready: those whose start is nearer than a lead time.
+
 It shares no code with prescale.
 """
 
@@ -52,6 +54,16 @@ def asks(event: Event, service: Service, calendar: Iterable[Event], now: float) 
     ]
     held = [min(_needs(other, service), _needs(event, service)) for other in before if other.end <= now < raised]
     return max(held, default=0)
+
+
+def is_late(event: Event, service: Service, now: float) -> bool:
+    """Whether one event is Ready too late although it is raised, where not one replica is Ready at `now`.
+
+    Without a margin it is raised no earlier than a lead time before its start. The baseline needs no start of its own.
+    """
+    if service.name not in event.rps or event.cancelled or _needs(event, service) <= service.baseline:
+        return False
+    return event.start - service.lead_s < now < event.end
 
 
 def _needs(event: Event, service: Service) -> int:

@@ -75,9 +75,13 @@ class Served(Ground):
         return (spec.replicas or 0) if spec else 0
 
     def sale(self, *, is_on: bool) -> None:
-        """The sale is on, or was an hour ago."""
-        start = int(time.time()) - (HOUR_S // 2 if is_on else 3 * HOUR_S)
-        self.calendar.write_text(calendar_text([Event("sale", start, start + 2 * HOUR_S, {CHAT.name: rps_for(FLOOR)})]))
+        """The sale is raised, half an hour before it begins: nothing becomes Ready here, and that is no matter yet.
+
+        Or it was over an hour ago.
+        """
+        start = int(time.time()) + (HOUR_S // 2 if is_on else -3 * HOUR_S)
+        sale = Event("sale", start, start + 2 * HOUR_S, {CHAT.name: rps_for(FLOOR)})
+        self.calendar.write_text(calendar_text([sale], margin_s=HOUR_S))
 
 
 def start_again(layout: Layout, name: str) -> None:

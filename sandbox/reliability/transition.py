@@ -27,11 +27,22 @@ def prepared(ground: Ground, course: Course) -> dict[str, int]:
     raise AssertionError("no calendar of a minute asked for another floor")
 
 
+def wrong_ending(course: Course, ran: Ran) -> list[str]:
+    """What a run should have said: of each event that is late that it is, and of nothing else anything.
+
+    Nothing runs on a ground, so every floor that is raised lacks all its replicas.
+    """
+    late = course.late()
+    if ran.exit_code != (1 if late else 0):
+        return [f"a run with {late or 'nothing'} late ended with {ending(ran)}"]
+    said = [(each["service"], finding) for each in ran.services for finding in each["findings"]]
+    told = {(service, finding.partition(": ready about ")[0]) for service, finding in said}
+    return [f"a run with {late} late said {said}"] if told != late or len(said) != len(late) else []
+
+
 def wrong_after(ground: Ground, course: Course, ran: Ran) -> list[str]:
     """What is not as it has to be after a run that nobody disturbed."""
-    wrong = []
-    if ran.exit_code:
-        wrong.append(f"the next run ended with {ending(ran)}")
+    wrong = wrong_ending(course, ran)
     seen, wanted = ground.seen(), course.floors()
     for service in course.services:
         minimum, baseline = seen[service.name]

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from whenever import ZonedDateTime
 
 from cli.main import warmline
+from prescale import clock
 from prescale import cluster as clustering
 from prescale import sync as syncing
 from tests.cli.stack_folder import copied_stacks, edit
@@ -355,11 +357,12 @@ class TestSync:
         assert (result.exit_code, api.requests) == (2, [])
         assert "--dry-run" in result.output
 
-    def test_raises_an_event_that_is_on(self, api: ApiDouble, stacks: Path) -> None:
-        self.now(stacks)
+    def test_raises_an_event_that_is_on_and_says_how_late(self, api: ApiDouble, stacks: Path) -> None:
+        starts = self.now(stacks, since_min=5.5)
+        ready = [clock.now().add(seconds=300 + off_s).to_tz("Asia/Kolkata") for off_s in (-2, 2)]
         result = run("sync", "-o", "json")
         (service,) = json.loads(result.output)["services"]
-        assert (result.exit_code, api.minimum()) == (0, 7)
+        assert (result.exit_code, api.minimum()) == (1, 7)
         assert (service["was"], service["target"], service["patched"], service["events"]) == (
             2,
             7,
@@ -367,6 +370,32 @@ class TestSync:
             ["diwali-sale"],
         )
         assert service["in_force_s"] is not None
+        (finding,) = service["findings"]
+        told = re.fullmatch(
+            r"diwali-sale: ready about (?:\S+ )?(\d\d:\d\d), 10 min late for (\d\d:\d\d) Asia/Kolkata: 0 of 7 Ready, "
+            r"a start takes 300 s by platform.yaml. `warmline prescale watch` shows how far they are.",
+            finding,
+        )
+        assert told, finding
+        assert told[2] == starts.format_iso()[11:16]
+        assert told[1] in {moment.format_iso()[11:16] for moment in ready}
+
+    def test_late_until_it_is_ready_and_then_not_looked_at_any_more(self, api: ApiDouble, stacks: Path) -> None:
+        self.now(stacks)
+        api.pods = [pod(f"p{n}", ready=n < 6) for n in range(7)]
+        assert [run("sync").exit_code for _ in range(2)] == [1, 1]
+        api.pods = [pod(f"p{n}") for n in range(7)]
+        assert run("sync").exit_code == 0
+        api.requests.clear()
+        api.pods = []
+        assert run("sync").exit_code == 0, "what came in time and is gone is another matter: status and alerts tell it"
+        assert len(api.requests) == 3
+
+    def test_raised_in_time_is_no_finding(self, api: ApiDouble, stacks: Path) -> None:
+        self.now(stacks, since_min=-15)
+        result = run("sync")
+        assert (result.exit_code, api.minimum()) == (0, 7)
+        assert "!" not in result.output
 
     def test_a_finding_exits_1(self, api: ApiDouble, stacks: Path) -> None:
         self.now(stacks)
@@ -376,10 +405,12 @@ class TestSync:
         assert "! the floor is not in force" in result.output
 
     @staticmethod
-    def now(stacks: Path) -> None:
-        """The sale is on since long ago, and until long after."""
-        edit(stacks / "events.yaml", "2027-10-29 20:00", "2020-10-29 20:00")
+    def now(stacks: Path, since_min: float = 9999) -> ZonedDateTime:
+        """The sale is on since so many minutes ago, and until long after: its start."""
+        start = clock.now().subtract(minutes=since_min).to_tz("Asia/Kolkata")
+        edit(stacks / "events.yaml", "2027-10-29 20:00", start.to_fixed_offset().format_iso())
         edit(stacks / "events.yaml", "2027-10-30 00:30", "2190-10-30 00:30")
+        return start
 
 
 class TestStatus:

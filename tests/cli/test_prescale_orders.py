@@ -161,7 +161,7 @@ class TestHold:
 class TestCancel:
     def test_lets_go_of_an_event_that_is_on(self, api: ApiDouble, stacks: Path) -> None:
         the_sale_is_on(stacks)
-        assert run("sync").exit_code == 0
+        assert (run("sync").exit_code, api.minimum()) == (1, 7), "years late"
         result = run("cancel", "diwali-sale", "--reason", "sale is off")
         assert (result.exit_code, api.minimum()) == (0, 2)
         assert "diwali-sale is off for every service until 2190-10-30 00:30 Asia/Kolkata" in result.stdout

@@ -21,6 +21,7 @@ from stacks.reach import OutOfReach
 from tests.cli.stack_folder import copied_stacks, edit
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import scaled_object
+from tests.core.test_warmth import pod
 
 NAMES = ("local", "second", "third")
 
@@ -42,8 +43,10 @@ def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def clusters(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ApiDouble]:
-    """A cluster for each context; one that is taken out of the mapping is out of reach."""
+    """A cluster for each context, where seven pods are Ready; one taken out of the mapping is out of reach."""
     doubles = {name: ApiDouble(scaled_object(stack=name)) for name in NAMES}
+    for double in doubles.values():
+        double.pods = [pod(f"p{n}") for n in range(7)]
 
     def of(context: str, namespace: str) -> clustering.Cluster:
         if context not in doubles:

@@ -73,6 +73,7 @@ def test_metrics_of_a_run_and_of_one_that_failed(
     api: ApiDouble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: Path
 ) -> None:
     sale_is_on(stack)
+    api.pods = [pod(f"p{n}") for n in range(7)]
     file = tmp_path / "warmline.prom"
     assert sync("--metrics-file", str(file)).exit_code == 0
     before = file.read_text()
@@ -105,6 +106,7 @@ def test_a_dry_run_leaves_nothing(api: ApiDouble, tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_no_fault_of_the_run(api: ApiDouble, tmp_path: Path, stack: Path) -> None:
     sale_is_on(stack)
+    api.pods = [pod(f"p{n}") for n in range(7)]
     nowhere = tmp_path / "nowhere" / "x"
     result = sync("--metrics-file", str(nowhere), "--log-file", str(nowhere))
     assert (result.exit_code, api.minimum()) == (0, 7)
@@ -112,7 +114,7 @@ def test_a_file_that_cannot_be_written_is_no_fault_of_the_run(api: ApiDouble, tm
 
 
 def test_looking_is_no_failure(api: ApiDouble, tmp_path: Path, stack: Path) -> None:
-    """A Role that does not show pods leaves `ready` unknown and the run as it is."""
+    """A Role that does not show pods leaves `ready` unknown; what is not even there is late all the same."""
     sale_is_on(stack)
     real, log = api.handle, tmp_path / "runs.jsonl"
 
@@ -124,8 +126,14 @@ def test_looking_is_no_failure(api: ApiDouble, tmp_path: Path, stack: Path) -> N
         return real(request)  # type: ignore[arg-type]
 
     api.handle = handle  # type: ignore[assignment, method-assign]
+    result = sync("--log-file", str(log))
+    assert result.exit_code == 1
+    assert "the pods are not shown, so nobody knows how many are Ready: it answered 403: forbidden" in result.stdout
+    (line,) = map(json.loads, log.read_text().splitlines())
+    assert line["services"][0]["ready"] is None
+    assert "0 of 7 there" in line["findings"][0]
+    api.running = {"keda-hpa-support-bot": 7}
     assert sync("--log-file", str(log)).exit_code == 0
-    assert json.loads(log.read_text())["services"][0]["ready"] is None
 
 
 def test_a_run_without_either_makes_no_further_call(api: ApiDouble) -> None:
@@ -149,6 +157,7 @@ class TestWebhook:
         self, api: ApiDouble, told: list[tuple[str, str]], tmp_path: Path, stack: Path
     ) -> None:
         sale_is_on(stack)
+        api.pods = [pod(f"p{n}") for n in range(7)]
         (tmp_path / "url").write_text("https://hooks.example/s3cret\n")
         options = ("--webhook-url-file", str(tmp_path / "url"), "--state-file", str(tmp_path / "told.json"))
         assert sync(*options).exit_code == 0

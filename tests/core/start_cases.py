@@ -40,14 +40,15 @@ def spec() -> dict[str, Any]:
         {"key": INSTANCE_TYPE_LABEL, "operator": "In", "values": list(POOL.instance_types)},
     ]
     required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    health = {"httpGet": {"path": "/health", "port": "http"}}
     engine = {
         "name": "engine",
         "image": SERVICE.engine.image,
         "args": [f"/weights/{weights_folder(SERVICE.model)}", "--port=8000"],
         "ports": [{"name": "http", "containerPort": 8000}],
         "resources": {"limits": {"nvidia.com/gpu": "1"}},
-        "startupProbe": {"periodSeconds": 6, "timeoutSeconds": 5, "failureThreshold": 70},
-        "readinessProbe": {"periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 3},
+        "startupProbe": {**health, "periodSeconds": 6, "timeoutSeconds": 5, "failureThreshold": 70},
+        "readinessProbe": {**health, "periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 3},
     }
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}},

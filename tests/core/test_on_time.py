@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from whenever import Instant
 
-from prescale import on_time
 from prescale.clock import Clock
 from prescale.lead_time import keeping
 from prescale.lead_time.history import History, parse_data
@@ -16,6 +15,7 @@ from prescale.lead_time.kind import kind_of
 from prescale.lead_time.reckoning import longest_s
 from prescale.lead_time.start import Phases, Start
 from prescale.objects import Refused
+from prescale.on_time import planning
 from prescale.sync import Outcome, Run, sync
 from prescale.timetable import timetable
 from stacks.loader import Stack, load_stack
@@ -64,7 +64,7 @@ def run(double: ApiDouble, seconds: float, loaded: Stack | None = None, *, may_r
     if not may_read:
         whole = cluster.config_map
         cluster.config_map = lambda name: _forbidden() if name == NAME else whole(name)  # type: ignore[method-assign]
-    by = on_time.plan_if_it_may_differ(cluster, loaded, timetable(loaded, now), now)
+    by = planning.plan_if_it_may_differ(cluster, loaded, timetable(loaded, now), now)
     (outcome,) = sync(Run("local", by.table, ("support-bot",), cluster, lambda: now))
     return outcome
 
@@ -117,7 +117,7 @@ def test_an_event_moved_later_is_let_go_at_once_by_who_knows_the_starts(tmp_path
 @given(st.lists(st.integers(60, 5000), min_size=1, max_size=80), st.integers(-9000, 0))
 def test_no_history_makes_the_floor_of_an_instant_lower(totals_s: list[int], seconds: int) -> None:
     loaded, now = local(), at(seconds)
-    table = on_time.plan(api(*totals_s).cluster(), loaded, now).table
+    table = planning.plan(api(*totals_s).cluster(), loaded, now).table
     (window,), (usual,) = table.windows, timetable(loaded, now).windows
     assert usual.floor_at(now) <= window.floor_at(now) <= usual.floor_early(now)
 

@@ -29,6 +29,7 @@ SERVICES = load_platform("local", LOCAL.parent).services
 def pod(
     name: str, created_s: float = -900, *, ready: bool = True, gone: bool = False, phase: str = "Running"
 ) -> dict[str, Any]:
+    """One that loads its weights since it was created; an engine's start (180 s) is to come."""
     created = at(created_s).format_iso()
     return {
         "metadata": {
@@ -37,11 +38,15 @@ def pod(
             "labels": {ownership.SERVICE_LABEL: "support-bot"},
             **({"deletionTimestamp": created} if gone else {}),
         },
-        "spec": {"containers": [{"ports": [{"name": "http", "containerPort": 8001}]}]},
+        "spec": {
+            "initContainers": [{"name": "weights"}],
+            "containers": [{"name": "engine", "ports": [{"name": "http", "containerPort": 8001}]}],
+        },
         "status": {
             "phase": phase,
             "podIP": "127.10.1.2",
             "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+            "initContainerStatuses": [{"name": "weights", "state": {"running": {"startedAt": created}}}],
         },
     }
 
@@ -110,9 +115,9 @@ class TestByWhen:
         """One in twenty passes it; the margin is there for it."""
         late = "pod c0 is later than planned: not Ready after 301 s (p95 300 s)"
         before = judged(pods(6, 1, created_s=-901), seconds=-600)
-        assert (before.notes, before.missing, before.late_s) == ((late,), ("6 of 7 Ready",), -600)
+        assert (before.notes, before.missing, before.late_s) == ((late,), ("6 of 7 Ready",), -600 + 180)
         after = judged(pods(6, 1, created_s=-271), seconds=30)
-        assert (after.notes, after.late_s) == ((late,), 30)
+        assert (after.notes, after.late_s) == ((late,), 30 + 180)
         spare = judged(pods(7, 1, created_s=-901), seconds=-600)
         assert (spare.notes, spare.is_warm) == ((late,), True)
 

@@ -35,23 +35,25 @@ WAITING: dict[str, Any] = {**NOT_YET, "engine": None}
 @pytest.mark.parametrize(
     ("given", "stage", "left_s"),
     [
-        (pod(**WAITING, scheduled=None, loads=None), "unscheduled", 400),
-        (pod(**WAITING, scheduled=20, loads=None), "pulling", 20 + 340),
+        (pod(**WAITING, scheduled=None, loads=None), "unscheduled", 100 + 340),
+        (pod(**WAITING, scheduled=90, loads=None), "pulling", 90 + 340),
+        (pod(**WAITING, scheduled=20, loads=None), "pulling", 100 + 310),
         (pod(**WAITING, scheduled=20, loads=(50, None)), "init", 50 + 310),
         (pod(**WAITING, scheduled=20, loads=(50, 170)), "pulling", 170 + 190),
         (pod(**NOT_YET, engine=180), "starting", 180 + 190),
         (pod(containers_ready=350, ready=None), "starting", 350 + 10),
         (pod(), "ready", 100),
     ],
-    ids=["no node", "first image", "weights", "engine's image", "engine", "readiness gate", "ready"],
+    ids=["no node", "first image", "slow image", "weights", "engine's image", "engine", "readiness gate", "ready"],
 )
 def test_the_last_moment_that_has_come_says_where_a_pod_is(given: dict[str, Any], stage: str, left_s: int) -> None:
     found = progress(typed.read(given))
     assert (found.stage, found.ready_at(LEAD, at(100))) == (stage, at(left_s))
 
 
-def test_what_is_due_is_due_now_and_not_before() -> None:
-    assert progress(typed.read(pod(**NOT_YET))).ready_at(LEAD, at(9999)) == at(9999)
+def test_what_is_due_may_end_now_and_what_comes_after_it_not_before() -> None:
+    assert progress(typed.read(pod(**NOT_YET))).ready_at(LEAD, at(9999)) == at(9999 + 10), "the readiness gates"
+    assert progress(typed.read(pod(containers_ready=350, ready=None))).ready_at(LEAD, at(9999)) == at(9999)
 
 
 def test_a_pod_that_was_ready_before_is_no_start_and_may_be_back_any_moment() -> None:

@@ -107,3 +107,12 @@ def test_the_pods_tell_what_the_kubelet_took(stage: Stage) -> None:
     shown = json.loads(stage.start("status", "-o", "json").communicate(timeout=60)[0])["lead_times"][NAME]
     assert shown["measured"]["starts"] == 7
     assert shown["measured"]["p95_s"] == max(start.total_s for start in starts), "of fewer than 20 the largest"
+
+
+def test_sync_alone_says_how_late_it_is_until_it_is_ready(stage: Stage) -> None:
+    """Nobody runs `status` or `watch`: a run every few seconds, as from cron."""
+    stage.event(since_min=5)
+    (finding,) = stage.sync(code=1)["findings"]
+    assert " min late for " in finding
+    within(90, lambda: stage.start("sync").wait(timeout=60) == 0)
+    assert json.loads(stage.annotations()[ownership.FLOOR_ANNOTATION])["warm"] == 7

@@ -43,6 +43,22 @@ def test_the_oracle_holds_a_gap_shorter_than_a_lead_time(end: int, floor: int) -
     assert oracle.floor(CHAT, events, end) == floor
 
 
+@pytest.mark.parametrize(
+    ("now", "late"), [(3399, False), (3400, False), (3401, True), (4000, True), (7999, True), (8000, False)]
+)
+def test_the_oracle_calls_late_what_cannot_be_started_before_its_start(now: int, late: bool) -> None:
+    events = {
+        name: Event(name, 4000, 8000, {service: rps_for(replicas)}, cancelled=cancelled)
+        for name, service, replicas, cancelled in (
+            ("sale", "chat", 6, False),
+            ("the baseline's", "chat", 2, False),
+            ("called-off", "chat", 6, True),
+            ("another's", "other", 6, False),
+        )
+    }
+    assert {name for name, event in events.items() if oracle.is_late(event, CHAT, now)} == ({"sale"} if late else set())
+
+
 @pytest.mark.parametrize("replicas", range(1, 19))
 def test_a_load_for_so_many_replicas_needs_so_many(replicas: int) -> None:
     now = 10_000

@@ -96,12 +96,14 @@ def test_not_warm_then_warm_then_raised(stage: Stage) -> None:
     baseline = within(60, lambda: warm(stage))
     assert (baseline["floor"], baseline["hpa_min_replicas"], baseline["answering"]) == (2, 2, baseline["ready"])
 
-    stage.event()
+    stage.event(since_min=5)
     code, service = status(stage)
     assert (code, service["event"], service["floor"]) == (1, "sale", 7)
     assert "HPA minReplicas is 2 of 7" in service["missing"]
     assert service["late_s"] > 0, "T0 was five minutes ago"
 
-    stage.sync()
+    (finding,) = stage.sync(code=1)["findings"]
+    assert " min late for " in finding
     raised = within(60, lambda: warm(stage))
     assert (raised["floor"], raised["hpa_min_replicas"], raised["answering"]) == (7, 7, 7)
+    assert stage.sync()["findings"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from lightkube.generic_resource import create_namespaced_resource
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.autoscaling_v2 import HorizontalPodAutoscaler
-from lightkube.resources.core_v1 import Namespace
+from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import PatchType
 from whenever import Instant
 
@@ -51,7 +52,10 @@ def api(layout: Layout) -> Client:
 
 
 class Stage:
-    """One service on the cluster, and a calendar whose sale is on."""
+    """One service on the cluster, and a calendar whose sale is raised: it begins in a quarter of an hour.
+
+    The local stack's starts take five minutes, so whatever is not Ready yet is no finding before ten minutes have gone.
+    """
 
     def __init__(self, api: Client, stacks: Path, kubeconfig: Path) -> None:
         self.api = api
@@ -85,11 +89,13 @@ class Stage:
         )
         self.api.apply(applied, field_manager="pulumi-kubernetes-1", force=True)
 
-    def event(self, *, cancelled: bool = False, rps: str = "26.7") -> None:
-        start, end = Instant.now().subtract(minutes=5), Instant.now().add(hours=2)
+    def event(self, *, cancelled: bool = False, rps: str = "26.7", since_min: float = -15) -> None:
+        """Write the calendar; the sale began `since_min` minutes ago, or is to begin."""
+        start, end = Instant.now().subtract(minutes=since_min), Instant.now().add(hours=2)
         times = [moment.to_tz("UTC").to_plain().round("second").format_iso() for moment in (start, end)]
         self.calendar.write_text(
-            f"timezone: UTC\nevents:\n  - name: sale\n    start: {times[0]}\n    end: {times[1]}\n"
+            f"timezone: UTC\nready_margin_s: 1500\nevents:\n  - name: sale\n"
+            f"    start: {times[0]}\n    end: {times[1]}\n"
             f"    cancelled: {str(cancelled).lower()}\n"
             f"    services:\n      support-bot: {{rps: {rps}, request_duration_s: 7.8}}\n"
         )
@@ -98,10 +104,10 @@ class Stage:
         argv = [sys.executable, "-c", "from cli.main import main; main()", "prescale", *options, "-s", "local"]
         return subprocess.Popen(argv, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def sync(self) -> dict[str, Any]:
+    def sync(self, code: int = 0) -> dict[str, Any]:
         process = self.start("sync", "-o", "json")
         text = process.communicate(timeout=60)[0]
-        assert process.returncode == 0, text
+        assert process.returncode == code, text
         service: dict[str, Any] = json.loads(text)["services"][0]
         return service
 
@@ -128,6 +134,15 @@ class Stage:
             raise
         return hpa.spec.minReplicas if hpa.spec else None
 
+    def pods(self) -> list[str]:
+        return sorted(pod.metadata.name or "" for pod in self.api.list(Pod, namespace=SPACE) if pod.metadata)
+
+    def make_ready(self, count: int, ready: str = "True") -> None:
+        """So many pods are Ready, or no longer, as a kubelet would say it."""
+        status = {"podIP": "127.0.0.1", "conditions": [{"type": "Ready", "status": ready}]}
+        for name in self.pods()[:count]:
+            self.api.patch(Pod.Status, name, {"status": status}, namespace=SPACE)
+
     def replicas(self) -> int:
         spec = self.api.get(Deployment, NAME, namespace=SPACE).spec
         return (spec.replicas if spec else 0) or 0
@@ -137,7 +152,8 @@ class Stage:
 def stage(api: Client, layout: Layout, tmp_path: Path) -> Iterator[Stage]:
     labels = {"app": NAME}
     container = {"name": "engine", "image": "none"}
-    pods = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    ours = {ownership.STACK_LABEL: "local", ownership.SERVICE_LABEL: NAME}
+    pods = {"metadata": {"labels": {**labels, **ours}}, "spec": {"containers": [container]}}
     spec = {"selector": {"matchLabels": labels}, "template": pods}
     api.create(cast("Deployment", Deployment.from_dict({"metadata": {"name": NAME, "namespace": SPACE}, "spec": spec})))
     made = Stage(api, copied_stacks(tmp_path), layout.kubeconfig)
@@ -147,7 +163,7 @@ def stage(api: Client, layout: Layout, tmp_path: Path) -> Iterator[Stage]:
     api.delete(ScaledObject, NAME, namespace=SPACE)
     api.delete(Deployment, NAME, namespace=SPACE)
     # A new kind is collected only from the controller manager's next look at them on, up to 30 s later.
-    within(60, lambda: made.in_force() is None and not _is_there(api))
+    within(60, lambda: made.in_force() is None and not _is_there(api) and not made.pods())
 
 
 def _is_there(api: Client) -> bool:
@@ -159,6 +175,35 @@ def test_in_force_on_the_hpa_within_five_seconds_and_on_the_deployment_after(sta
     assert (service["was"], service["target"], stage.in_force()) == (2, 7, 7)
     assert service["in_force_s"] < 5
     within(30, lambda: stage.replicas() == 7)
+
+
+def late(service: dict[str, Any]) -> str:
+    """The one finding: that the sale is late."""
+    (finding,) = service["findings"]
+    found: str = finding
+    assert re.match(r"sale: ready about (\d{4}-\d\d-\d\d )?\d\d:\d\d, \d+ min late for \d\d:\d\d UTC: ", found), found
+    return found
+
+
+def test_one_that_is_on_is_raised_and_said_to_be_late_until_it_is_ready(stage: Stage) -> None:
+    """Nothing becomes Ready here by itself: the pods have no node. The test is their kubelet."""
+    stage.event(since_min=5.5)
+    assert ", 10 min late for " in late(stage.sync(code=1))
+    assert (stage.minimum(), stage.in_force()) == (7, 7)
+    within(30, lambda: len(stage.pods()) == 7)
+    stage.make_ready(6)
+    assert "6 of 7 Ready" in late(stage.sync(code=1))
+    stage.make_ready(7)
+    before = stage.annotations()[ownership.FLOOR_ANNOTATION]
+    assert stage.sync()["patch"] is None
+    assert json.loads(stage.annotations()[ownership.FLOOR_ANNOTATION]) == {**json.loads(before), "warm": 7}
+    stage.make_ready(7, ready="False")
+    assert stage.sync()["findings"] == [], "it was in time, or late, once"
+
+
+def test_the_baseline_needs_no_start(stage: Stage) -> None:
+    stage.event(since_min=5, rps="5")
+    assert stage.sync()["target"] == 2
 
 
 def test_let_go_when_it_is_cancelled(stage: Stage) -> None:

@@ -16,11 +16,15 @@ from stacks.loader import Stack
 
 @dataclass(frozen=True)
 class Plan:
-    """The timetable to run by, the lead times it rests on, and what a person should know of them."""
+    """The timetable to run by, the lead times it rests on, and what a person should know of them.
+
+    `is_measured` says that the cluster was asked for its starts, whatever it had.
+    """
 
     table: Timetable
     lead_times: Mapping[str, LeadTime]
     notes: tuple[str, ...] = ()
+    is_measured: bool = True
 
 
 def plan(cluster: keeping.ConfigMaps, stack: Stack, now: Instant) -> Plan:
@@ -35,7 +39,7 @@ def plan_if_it_may_differ(cluster: keeping.ConfigMaps, stack: Stack, table: Time
     if any(_may_differ(stack, window, now) for window in table.windows):
         return plan(cluster, stack, now)
     said = {name: of_spec(service.cold_start) for name, service in stack.platform.services.items()}
-    return Plan(table, said)
+    return Plan(table, said, is_measured=False)
 
 
 def plan_with(

@@ -1,0 +1,129 @@
+"""What a run does once floors are in force: it looks at the pods of those events that are not known to be warm.
+
+A look costs two calls, for the lead times and the pods. It ends with one write for each event: what was seen Ready is
+noted on the object, so that the runs after it have nothing to look at. Whatever goes wrong with it is a note: the
+floors are in force.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from whenever import Instant
+
+from prescale.decision import baseline_of, patch_to, record_of
+from prescale.lead_time import keeping
+from prescale.objects import Conflict, Refused
+from prescale.on_time import lateness
+from prescale.on_time.lateness import Need, There
+from prescale.on_time.planning import Plan, plan
+from prescale.pod_states import pod_states
+from prescale.sync import Outcome
+from prescale.timetable import Timetable
+from stacks.loader import Stack
+from stacks.reach import OutOfReach
+
+
+class Sights(keeping.ConfigMaps, Protocol):
+    """`prescale.cluster.Cluster`, as far as it is needed here. Each may raise `stacks.reach.OutOfReach`."""
+
+    def pods(self, stack: str) -> list[dict[str, Any]]:
+        """Every pod that carries the stack's label, in one call."""
+
+    def running(self) -> dict[str, int]:
+        """HPA name -> replicas of its target as it last saw them, in one call."""
+
+    def patch(self, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch for one ScaledObject. Raises `Conflict` or `Refused`."""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The outcomes, with a finding for each event that is late; notes; and service -> Ready pods if they were seen."""
+
+    outcomes: tuple[Outcome, ...]
+    notes: tuple[str, ...] = ()
+    ready: Mapping[str, int] | None = None
+
+
+def follow(cluster: Sights, stack: Stack, by: Plan, outcomes: Iterable[Outcome], now: Instant) -> Followed:
+    """Look at what the run has raised, or found raised.
+
+    Args:
+        by: what the run went by.
+        now: the API server's time, as far as it is known.
+    """
+    found = tuple(outcomes)
+    wanted = {outcome.service: need for outcome in found if (need := _needs(by.table, outcome, now))}
+    if not wanted:
+        return Followed(found)
+    notes: list[str] = []
+    if not by.is_measured:
+        by = plan(cluster, stack, now)
+        notes += by.notes
+    try:
+        raw = cluster.pods(stack.name)
+    except OutOfReach as error:
+        said = f"the pods are not shown, so nobody knows how many are Ready: {error.reason}"
+        return Followed(_judged_by_hpas(cluster, by, found, wanted, now), (*notes, said))
+    pods = pod_states(raw)
+    there = {service: tuple(pod for pod in pods if pod.service == service) for service in wanted}
+    judged = tuple(_judged(outcome, by, wanted, there, now) for outcome in found)
+    warm = {service: floor for service, need in wanted.items() if (floor := lateness.warm(need, there[service]))}
+    if warm:
+        notes += [note for outcome in found if (note := _note_warm(cluster, outcome, warm.get(outcome.service, 0)))]
+    return Followed(judged, tuple(notes), Counter(pod.service for pod in pods if pod.is_ready))
+
+
+def _needs(table: Timetable, outcome: Outcome, now: Instant) -> tuple[Need, ...]:
+    # Where the floor is not in force nothing is started by it: a time of readiness would be made up.
+    if outcome.observed is None or not outcome.is_in_force:
+        return ()
+    baseline, _ = baseline_of(outcome.observed)
+    return lateness.needs(table.of(outcome.service), outcome.events, baseline or 0, outcome.warm, now)
+
+
+def _judged_by_hpas(
+    cluster: Sights, by: Plan, outcomes: tuple[Outcome, ...], wanted: Mapping[str, tuple[Need, ...]], now: Instant
+) -> tuple[Outcome, ...]:
+    """What is not even there is not Ready either."""
+    try:
+        running = cluster.running()
+    except OutOfReach:
+        return outcomes
+    there = {outcome.service: running.get(outcome.hpa or "", 0) for outcome in outcomes}
+    return tuple(_judged(outcome, by, wanted, there, now) for outcome in outcomes)
+
+
+def _judged(
+    outcome: Outcome, by: Plan, wanted: Mapping[str, tuple[Need, ...]], there: Mapping[str, There], now: Instant
+) -> Outcome:
+    if outcome.service not in wanted:
+        return outcome
+    lead = by.lead_times[outcome.service]
+    late = lateness.late(wanted[outcome.service], there[outcome.service], lead, now)
+    return replace(outcome, findings=(*outcome.findings, *(one.text for one in late))) if late else outcome
+
+
+def _note_warm(cluster: Sights, outcome: Outcome, floor: int) -> str | None:
+    """Note on the object what was seen Ready; what keeps us from it, if that is more than a write in between.
+
+    Not in the run that wrote the object: it has another version by now, and the next run looks again.
+    """
+    if not floor or outcome.observed is None or outcome.patch is not None:
+        return None
+    record, _ = record_of(outcome.observed)
+    if record is None or not record.events:
+        return None
+    patch = patch_to(outcome.observed, replace(record, warm=floor), outcome.observed.live, None)
+    try:
+        if patch:
+            cluster.patch(outcome.observed.name, patch)
+    except Conflict:
+        return None
+    except (Refused, OutOfReach) as error:
+        return f"{outcome.service}: that it is warm is not noted: {error}"
+    return None
