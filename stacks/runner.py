@@ -46,8 +46,8 @@ CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {
     "hpas": (Rule("autoscaling", "horizontalpodautoscalers", ("list",)),),
     # See whether an event is Ready in time; a run that may not says no more than that replicas are not even there.
     "pods": (Rule("", "pods", ("list",)),),
-    # Know how long starts took, as `status` and `watch` keep it: a run that may not goes by platform.yaml.
-    "starts": (Rule("", "configmaps", ("get",), "starts"),),
+    # Know how long starts took, and keep what its pods tell: a run that may not read them goes by platform.yaml.
+    "starts": (Rule("", "configmaps", ("get", "patch"), "starts"),),
     # Remember which findings a webhook was told.
     "findings": (Rule("", "configmaps", ("get", "patch"), "findings"),),
 }

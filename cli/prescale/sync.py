@@ -70,8 +70,8 @@ def sync(
     only.
 
     Floors are raised by what the cluster's own starts took, where that is longer than platform.yaml says. Until what an
-    event asks for is Ready, runs look at its pods, and where it comes too late they say about when. A dry run does not
-    look.
+    event asks for is Ready, runs look at its pods: where it comes too late they say about when, and where it is Ready
+    they keep how long it took. A dry run does not look.
 
     Several stacks are run one after the other, and what is wrong with one keeps none of the others from its run. The
     exit code is the worst of theirs: 2 before 3 before 1 before 0.

@@ -27,7 +27,7 @@ class PrescaleRunner(pulumi.ComponentResource):
     """CronJob, account, Roles and files of one stack's runner.
 
     It makes no namespace and no Secret, and does not run: the first run is the schedule's next. What a run remembers in
-    its ConfigMap is the run's, so Pulumi sends no data there.
+    its ConfigMaps is the run's, so Pulumi sends no data there.
 
     Args:
         name: what the CronJob is called.
@@ -46,8 +46,9 @@ class PrescaleRunner(pulumi.ComponentResource):
             # An output, so that all of it waits for the namespace.
             content["metadata"] = {**content["metadata"], "namespace": namespace}
             kind = manifest["kind"]
-            part = manifest["metadata"]["name"].removeprefix(site.name)
-            _MAKERS[kind](f"{name}{part}-{kind.lower()}", **_snake(content), opts=ResourceOptions(parent=self))
+            part = manifest["metadata"]["name"].removeprefix(site.name).removeprefix("-")
+            own_name = "-".join([name, *([part] if part else []), kind.lower()])
+            _MAKERS[kind](own_name, **_snake(content), opts=ResourceOptions(parent=self))
         self.register_outputs({})
 
 

@@ -63,8 +63,9 @@ def manifests(site: RunnerSite) -> list[dict[str, Any]]:
     for capability in site.capabilities:
         made += _allowed(site, capability)
     made.append(_object(site, "v1", "ConfigMap", f"{site.name}-stack", data=dict(site.files.data)))
+    # There from the start, so that the account may write these and make none.
+    made.append(_object(site, "v1", "ConfigMap", starts_name(site.stack)))
     if site.runner.webhook_secret:
-        # There from the start, so that the account may write this one and make none.
         made.append(_object(site, "v1", "ConfigMap", runner.findings_name(site.stack)))
     return [*made, _object(site, "batch/v1", "CronJob", site.name, spec=_schedule(site))]
 

@@ -1,14 +1,14 @@
 """What a run does once floors are in force: it looks at the pods of those events that are not known to be warm.
 
 A look costs two calls, for the lead times and the pods. It ends with one write for each event: what was seen Ready is
-noted on the object, so that the runs after it have nothing to look at. Whatever goes wrong with it is a note: the
-floors are in force.
+noted on the object, and the starts that the pods tell of are kept, so that the runs after it have nothing to look at.
+Whatever goes wrong with it is a note: the floors are in force.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -74,6 +74,7 @@ def follow(cluster: Sights, stack: Stack, by: Plan, outcomes: Iterable[Outcome],
     judged = tuple(_judged(outcome, by, wanted, there, now) for outcome in found)
     warm = {service: floor for service, need in wanted.items() if (floor := lateness.warm(need, there[service]))}
     if warm:
+        notes += _remember(cluster, stack, raw, now)
         notes += [note for outcome in found if (note := _note_warm(cluster, outcome, warm.get(outcome.service, 0)))]
     return Followed(judged, tuple(notes), Counter(pod.service for pod in pods if pod.is_ready))
 
@@ -106,6 +107,15 @@ def _judged(
     lead = by.lead_times[outcome.service]
     late = lateness.late(wanted[outcome.service], there[outcome.service], lead, now)
     return replace(outcome, findings=(*outcome.findings, *(one.text for one in late))) if late else outcome
+
+
+def _remember(cluster: Sights, stack: Stack, raw: Sequence[Mapping[str, Any]], now: Instant) -> tuple[str, ...]:
+    """Keep the starts that the pods tell of: who runs neither `status` nor `watch` learns its lead times, too."""
+    starts, left_out = keeping.measured(stack.platform, raw, now)
+    if not starts:
+        return left_out
+    remembered = keeping.remember(cluster, stack.name, starts, len(stack.platform.services), now)
+    return (*remembered.notes, *left_out)
 
 
 def _note_warm(cluster: Sights, outcome: Outcome, floor: int) -> str | None:

@@ -84,7 +84,7 @@ def test_the_account_may_do_what_its_calls_need_and_no_more() -> None:
         ("", "pods", "list", "*"),
         *(("keda.sh", "scaledobjects", verb, name) for verb in ("get", "patch") for name in site().services),
         *(("", "configmaps", verb, "warmline-prescale-prod-findings") for verb in ("get", "patch")),
-        ("", "configmaps", "get", "warmline-starts-prod"),
+        *(("", "configmaps", verb, "warmline-starts-prod") for verb in ("get", "patch")),
     } | {item for item in allowed if item[3] == "warmline-orders-prod"}
 
 
@@ -109,7 +109,17 @@ def test_a_role_for_each_capability_bound_to_the_account_and_nobody_else() -> No
         ]
 
 
-def test_without_a_webhook_nothing_is_remembered() -> None:
+def test_what_it_may_patch_is_there_from_the_start_and_empty() -> None:
+    """An account that may make ConfigMaps may make any; and what runs write in them is no builder's."""
+    objects = manifests(site())
+    made = {item["metadata"]["name"]: item for item in of_kind("ConfigMap", objects)}
+    rules = [rule for role in of_kind("Role", objects) for rule in role["rules"] if "configmaps" in rule["resources"]]
+    written = {name for rule in rules if "patch" in rule["verbs"] for name in rule["resourceNames"]}
+    assert written == {"warmline-starts-prod", "warmline-prescale-prod-findings"}
+    assert all("data" not in made[name] for name in written)
+
+
+def test_without_a_webhook_nothing_is_remembered_of_it() -> None:
     objects = manifests(site(webhook_secret=None))
     assert not [item for item in objects if "findings" in item["metadata"]["name"]]
     assert [variable["name"] for variable in pod(objects)["containers"][0]["env"]] == ["WARMLINE_STACKS_DIR"]
@@ -159,7 +169,10 @@ def test_the_periods_are_those_of_the_spec() -> None:
 def test_any_stack_has_names_that_kubernetes_takes(stack: str) -> None:
     for item in manifests(site(stack)):
         name = item["metadata"]["name"]
-        assert re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name)
+        # A ConfigMap's may have dots. Source: Kubernetes 1.34, DNS-1123 subdomain.
+        parts = name.split(".") if item["kind"] == "ConfigMap" else [name]
+        assert all(re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", part) for part in parts)
+        assert len(name) <= (253 if item["kind"] == "ConfigMap" else 63)
         assert faults(item) == []
     assert len(runner.object_name(stack)) <= 52
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from prescale import record as book
 from prescale.clock import Clock
 from prescale.floors.ramp import Rise
+from prescale.lead_time.history import parse_data
 from prescale.lead_time.progress import Progress
 from prescale.lead_time.reckoning import LeadTime
 from prescale.lead_time.start import PHASES
@@ -24,7 +26,8 @@ from prescale.sync import Run, sync
 from prescale.timetable import Window, timetable
 from stacks import ownership
 from stacks.loader import load_stack
-from tests.core.api_double import PODS, ApiDouble
+from tests.core import start_cases
+from tests.core.api_double import CONFIG_MAPS, PODS, ApiDouble
 from tests.core.cluster_double import scaled_object
 from tests.core.decision_cases import HOUR, at, window
 from tests.core.stack_files import LOCAL
@@ -315,3 +318,51 @@ def test_over_any_course_it_is_late_exactly_until_it_was_ready_once(course: list
         was_ready = was_ready or ready >= 7
         assert bool(findings(play(double, second))) == (not was_ready and not noted)
         assert record(double).warm == (7 if was_ready else 0)
+
+
+# --- what it remembers ---
+
+
+def started(*totals_s: int) -> list[dict[str, Any]]:
+    """Pods of the stack that are Ready, each after so long."""
+    return [
+        start_cases.pod(f"support-bot-5c9-p{n}", containers_ready=total, ready=total)
+        for n, total in enumerate(totals_s)
+    ]
+
+
+def test_starts_are_kept_when_the_event_is_warm_and_once() -> None:
+    double = ApiDouble(scaled_object())
+    ready = round((start_cases.BEGAN - at(0)).total("seconds")) + 400
+    play(double, ready - 300)
+    assert STARTS not in double.config_maps
+    double.pods = started(*range(300, 306), 340)[:6]
+    play(double, ready)
+    assert STARTS not in double.config_maps, "not yet warm: the next run sees them, too"
+    double.pods = started(*range(300, 306), 340)
+    double.requests.clear()
+    assert play(double, ready + 60).notes == ()
+    writes = [request.url.path for request in double.requests if request.method != "GET"]
+    assert len([path for path in writes if path.startswith(CONFIG_MAPS)]) == 1
+    kept = parse_data(double.config_maps[STARTS]["data"]).starts["support-bot"]
+    assert sorted(one.total_s for one in kept) == [*range(300, 306), 340]
+    double.requests.clear()
+    play(double, ready + 120)
+    assert calls(double, CONFIG_MAPS) == 1, "the orders"
+
+
+def test_starts_that_may_not_be_kept_are_a_note_and_it_is_warm_all_the_same() -> None:
+    double = ApiDouble(scaled_object())
+    whole = double._config_map
+
+    def denied(request: httpx2.Request, name: str) -> httpx2.Response:
+        if request.method != "GET":
+            return httpx2.Response(403, json={"kind": "Status", "code": 403, "message": "configmaps is forbidden"})
+        return whole(request, name)
+
+    double._config_map = denied  # type: ignore[method-assign]
+    double.pods = started(*[300] * 7)
+    ready = round((start_cases.BEGAN - at(0)).total("seconds")) + 400
+    play(double, ready)
+    assert play(double, ready + 60).notes == ("the starts seen are not kept: configmaps is forbidden",)
+    assert record(double).warm == 7

@@ -109,10 +109,16 @@ def test_the_pods_tell_what_the_kubelet_took(stage: Stage) -> None:
     assert shown["measured"]["p95_s"] == max(start.total_s for start in starts), "of fewer than 20 the largest"
 
 
-def test_sync_alone_says_how_late_it_is_until_it_is_ready(stage: Stage) -> None:
+def test_sync_alone_says_how_late_it_is_and_learns_from_it(stage: Stage) -> None:
     """Nobody runs `status` or `watch`: a run every few seconds, as from cron."""
     stage.event(since_min=5)
     (finding,) = stage.sync(code=1)["findings"]
     assert " min late for " in finding
     within(90, lambda: stage.start("sync").wait(timeout=60) == 0)
     assert json.loads(stage.annotations()[ownership.FLOOR_ANNOTATION])["warm"] == 7
+    starts = kept(stage)
+    assert len(starts) == 7
+    assert all(start.phases.weights_s for start in starts)
+    version = stage.api.get(ConfigMap, "warmline-starts-local", namespace=SPACE).metadata
+    stage.sync()
+    assert stage.api.get(ConfigMap, "warmline-starts-local", namespace=SPACE).metadata == version
