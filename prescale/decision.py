@@ -133,7 +133,7 @@ def _told(observed: Observed, before: Record, kept: Kept | None, wanted: int, ta
         notes.append(f"a person's {before.kept.floor} is let go")
     if _is_stuck(observed, target):
         notes.append(f"it is at 0 replicas: force-activation has KEDA bring up {target}, whatever its trigger says")
-    if live < wanted and before.set_to is not None and live != before.set_to:
+    if before.set_to is not None and live < min(wanted, before.set_to):
         notes.append(f"somebody lowered {before.set_to} to {live}; raised again")
     return notes
 

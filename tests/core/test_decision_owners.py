@@ -42,6 +42,12 @@ class TestAPerson:
         assert minimum(target) == 7
         assert decision.notes == ("somebody lowered 7 to 3; raised again",)
 
+    def test_more_than_ours_and_less_than_an_event_asks_is_no_lowering(self) -> None:
+        target, _ = run(scaled_object(), [window(event="a", floor=5)])
+        target, decision = run(by_a_person(target, 6), [window(event="a", floor=5), window(event="b", floor=9)], 60)
+        assert minimum(target) == 9
+        assert decision.notes == ()
+
     def test_a_second_thought_takes_the_first_ones_place(self) -> None:
         target, _ = run(by_a_person(scaled_object(), 9), [])
         target, _ = run(by_a_person(target, 5), [], HOUR)
