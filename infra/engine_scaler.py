@@ -22,5 +22,7 @@ class EngineScaler(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ScaledObjectArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(TYPE, name, None, opts)
-        self.scaled_object = scaled_object(name, args, ResourceOptions(parent=self, ignore_changes=IGNORED_FIELDS))
+        # Its name is fixed: made anew first, it would be the old one, and be deleted as that.
+        opts = ResourceOptions(parent=self, ignore_changes=IGNORED_FIELDS, delete_before_replace=True)
+        self.scaled_object = scaled_object(name, args, opts)
         self.register_outputs({})

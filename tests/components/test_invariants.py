@@ -131,6 +131,8 @@ def nobody_but_keda_sets_replicas(world: World) -> None:
         assert "replicas" not in item.inputs["spec"]
     for item in world.of_kind("ScaledObject"):
         assert item.options["ignoreChanges"] == IGNORED_FIELDS == ["spec.minReplicaCount"]
+        # `pulumi up --replace` would make the old one anew, which conflicts with the floor's owner, and then delete it.
+        assert item.options["deleteBeforeReplace"]
 
 
 def scaler_says_what_the_spec_says(world: World) -> None:
