@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -167,7 +167,7 @@ def bench_event(time_scale: int, seed: int, work: str, to: str, beside: str) -> 
 @click.option(
     "--only",
     multiple=True,
-    type=click.Choice(["kills", "crowd", "calendars", "cost", "outages"]),
+    type=click.Choice(["kills", "crowd", "calendars", "cost", "outages", "matrix", "tolerance", "cron"]),
     help="One part; may be repeated.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of calendars, kills and mutations.")
@@ -197,7 +197,7 @@ def bench_reliability(
     from sandbox.reliability.bench import FULL, SAMPLE, measure
 
     _end_tidily()
-    said = {name: size for name, size in sizes.items() if size is not None}
+    said: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     asked = replace(SAMPLE if sample else FULL, **said)
     failures = _guarded(lambda: measure(Path(work).resolve(), Path(to), asked, seed, _say, only=only, beside=beside))
     for failure in failures:

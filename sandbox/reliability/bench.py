@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,11 +21,12 @@ from sandbox import lifecycle, machine
 from sandbox.control_plane.startup import TOOLS as PROGRAMS
 from sandbox.layout import Layout, free_ports
 from sandbox.places import REPOSITORY
-from sandbox.reliability import calendars, cost, crowd, kills, outages
+from sandbox.reliability import calendars, cost, cron, crowd, kills, matrix, operations, outages, tolerance
 from sandbox.toolchain.tools import TOOLS
 
 Say = Callable[[str], None]
 
+ENGINE = ("pulumi", "pulumi-resource-kubernetes")
 LIBRARIES = ("lightkube", "httpx2", "msgspec", "pydantic", "PyYAML")
 
 
@@ -39,28 +41,41 @@ class Result(Protocol):
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of each part. `pairs` of runs are timed, none where nothing is to be timed; `away_s` is in seconds."""
+    """How much of each part. `pairs` of runs are timed, none where nothing is to be timed; `away_s` is in seconds.
+
+    `operations` are the matrix's rows, `replicas` how many run and how many are desired.
+    """
 
     kills: int
     rounds: int
     calendars: int
     pairs: int
     away_s: int
+    operations: tuple[operations.Operation, ...]
+    replicas: tuple[tuple[int, int], ...]
 
 
-FULL = Sizes(kills=300, rounds=100, calendars=300, pairs=30, away_s=60)
-SAMPLE = Sizes(kills=20, rounds=5, calendars=60, pairs=0, away_s=2)
+FULL = Sizes(300, 100, 300, pairs=30, away_s=60, operations=operations.OPERATIONS, replicas=tolerance.REPLICAS)
+SAMPLE = Sizes(20, 5, 60, pairs=0, away_s=2, operations=operations.SAMPLE, replicas=tolerance.SAMPLE)
 
-# Part -> how it is measured, in the order of the page.
+# Part -> how it is measured, on a control plane that is given to it.
 PARTS: dict[str, Callable[[Layout, Path, Sizes, int, Say], Result]] = {
     "kills": lambda layout, folder, sizes, seed, say: kills.measure(layout, folder, sizes.kills, seed, say),
     "crowd": lambda layout, folder, sizes, seed, say: crowd.measure(layout, folder, sizes.rounds, seed, say),
     "calendars": lambda layout, folder, sizes, seed, say: calendars.measure(layout, folder, sizes.calendars, seed, say),
     "cost": lambda layout, folder, sizes, _, say: cost.measure(layout, folder, sizes.pairs, say),
     "outages": lambda layout, folder, sizes, _, say: outages.measure(layout, folder, sizes.away_s, say),
+    "tolerance": lambda layout, folder, sizes, _, say: tolerance.measure(layout, folder, sizes.replicas, say),
 }
 # Where KEDA and the HPA have to act. The others are measured where nothing does.
-ON_ALL_OF_IT = {"outages"}
+ON_ALL_OF_IT = {"outages", "tolerance"}
+# What needs no control plane, or one for a stack of its own.
+ON_ITS_OWN: dict[str, Callable[[Path, Sizes, Say], Result]] = {
+    "matrix": lambda folder, sizes, say: matrix.measure(folder, sizes.operations, say),
+    "cron": lambda folder, _, say: cron.measure(folder, say),
+}
+# In the order of the page.
+ORDER = ("kills", "crowd", "calendars", "cost", "outages", "matrix", "tolerance", "cron")
 
 
 def measure(
@@ -77,19 +92,26 @@ def measure(
     """
     shutil.rmtree(work, ignore_errors=True)
     failures: list[str] = []
+
+    def keep(name: str, part: Callable[[], Result]) -> None:
+        say(f"{name}:")
+        began = time.monotonic()
+        result = part()
+        failures.extend(result.failures)
+        told = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "seed": seed, "beside": beside}
+        took_s = round(time.monotonic() - began)
+        _keep(to, name, {**result.facts(), **told, "took_s": took_s, **_surroundings()})
+
     for api_only in (True, False):
         names = [name for name in PARTS if (name in ON_ALL_OF_IT) != api_only and (not only or name in only)]
         if not names:
             continue
         with _control_plane(work / "sandbox", say, api_only=api_only) as layout:
             for name in names:
-                say(f"{name}:")
-                began = time.monotonic()
-                result = PARTS[name](layout, work, sizes, seed, say)
-                failures += result.failures
-                told = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "seed": seed, "beside": beside}
-                took_s = round(time.monotonic() - began)
-                _keep(to, name, {**result.facts(), **told, "took_s": took_s, **_surroundings()})
+                keep(name, partial(PARTS[name], layout, work, sizes, seed, say))
+    for name, measured in ON_ITS_OWN.items():
+        if not only or name in only:
+            keep(name, partial(measured, work, sizes, say))
     return failures
 
 
@@ -123,13 +145,13 @@ def _keep(folder: Path, name: str, facts: dict[str, Any]) -> None:
     path = folder / "reliability.json"
     parts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     parts[name] = facts
-    ordered = {name: parts[name] for name in PARTS if name in parts}
+    ordered = {name: parts[name] for name in ORDER if name in parts}
     path.write_text(json.dumps(ordered, indent=2) + "\n", encoding="utf-8")
     page(folder)
 
 
 def _surroundings() -> dict[str, str]:
-    tools = sorted(f"{tool.name} {tool.version}" for tool in TOOLS if tool.name in PROGRAMS)
+    tools = sorted(f"{tool.name} {tool.version}" for tool in TOOLS if tool.name in {*PROGRAMS, *ENGINE})
     libraries = [f"{name} {version(name)}" for name in LIBRARIES]
     return {
         "machine": machine.description(),

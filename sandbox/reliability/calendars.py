@@ -16,9 +16,10 @@ import yaml
 
 from sandbox.layout import Layout
 from sandbox.reliability.course import GRAIN_S, MOST_REPLICAS, dice, rps_for
-from sandbox.reliability.ground import STACK, Ground, calendar_text
+from sandbox.reliability.ground import Ground
 from sandbox.reliability.mutation import MUTATIONS
 from sandbox.reliability.oracle import HEADROOM_PCT, PER_REPLICA, Event, Service
+from sandbox.reliability.stack_on_disk import STACK, calendar_text
 from sandbox.reliability.transition import ending
 from stacks.faults import InputError
 from stacks.loader import load_stack

@@ -14,9 +14,10 @@ from sandbox.faults import SandboxError
 from sandbox.layout import Layout
 from sandbox.reliability.course import GRAIN_S, MOST_REPLICAS, rps_for
 from sandbox.reliability.gate import gate
-from sandbox.reliability.ground import STACK, Ground, calendar_text
+from sandbox.reliability.ground import Ground
 from sandbox.reliability.oracle import Event, Service
 from sandbox.reliability.ready import serve
+from sandbox.reliability.stack_on_disk import STACK, calendar_text
 from sandbox.reliability.transition import ending
 from stacks import ownership
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from sandbox.layout import Layout
 from sandbox.reliability.course import Course, dice, drawn_services
-from sandbox.reliability.gate import Gate, StartLine, gate
-from sandbox.reliability.ground import Ground, Ran, ScaledObject, ended
+from sandbox.reliability.gate import Call, Gate, StartLine, gate
+from sandbox.reliability.ground import Ground
+from sandbox.reliability.stack_on_disk import Ran, ScaledObject, ended
 from sandbox.reliability.transition import prepared, wrong_after, wrong_ending
 
 Say = Callable[[str], None]
@@ -99,10 +100,15 @@ def _all_at_once(ground: Ground) -> tuple[int, list[Ran], list[Gate]]:
     """Runs that all read before the first of them writes, and a writer that starts as they do: what it lost."""
     writer = threading.Thread(target=_write_beside, args=(ground,))
     line = StartLine(AT_ONCE, writer.start)
+
+    def read_together(call: Call) -> None:
+        if call.number == 1:
+            line.wait()
+
     with ExitStack() as opened:
-        gates = [
-            opened.enter_context(gate(ground.layout.kubeconfig, ground.folder, start_line=line)) for _ in range(AT_ONCE)
-        ]
+        gates = [opened.enter_context(gate(ground.layout.kubeconfig, ground.folder)) for _ in range(AT_ONCE)]
+        for each in gates:
+            each.before_call = read_together
         processes = [ground.start(each.kubeconfig) for each in gates]
         rans = [ended(process) for process in processes]
     writer.join()

@@ -62,15 +62,25 @@ class StartLine:
                 self._changed.notify_all()
 
 
+@dataclass(frozen=True)
+class Call:
+    """The n-th call of a run, counted from 1; `target` is its path with the query."""
+
+    number: int
+    command: str
+    target: str
+
+
 @dataclass
 class Gate:
     """What one run met on its way: `calls` so far, how many of them were `writes`, and `conflicts` among those.
 
-    `victim` takes the process to kill, `killed` says that it came to that.
+    `victim` takes the process to kill, `killed` says that it came to that. `before_call` is called before a call is
+    passed on, which waits for it.
     """
 
     kubeconfig: Path
-    start_line: StartLine | None = None
+    before_call: Callable[[Call], None] | None = None
     calls: int = 0
     writes: int = 0
     conflicts: int = 0
@@ -85,7 +95,6 @@ def gate(
     folder: Path,
     kill: Kill | None = None,
     *,
-    start_line: StartLine | None = None,
     server_ahead_s: int = 0,
 ) -> Iterator[Gate]:
     """Open a gate for one run: its kubeconfig leads here, and here are the credentials it does not get.
@@ -100,7 +109,7 @@ def gate(
 
     server = _Server((HOST, 0), Bound)
     port = server.server_address[1]
-    opened = Gate(_kubeconfig(folder / f"gate-{port}", f"http://{HOST}:{port}"), start_line)
+    opened = Gate(_kubeconfig(folder / f"gate-{port}", f"http://{HOST}:{port}"))
     Bound.upstream, Bound.gate, Bound.kill, Bound.server_ahead_s = _Upstream(admin), opened, kill, server_ahead_s
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
@@ -172,11 +181,21 @@ class _Handler(BaseHTTPRequestHandler):
         if side == "before":
             self._slay()
             return
-        answer, content = self._asked(body)
+        answer = self._asked(body)
         self.gate.conflicts += answer.status == HTTPStatus.CONFLICT
+        if "watch=" in self.path and answer.status == HTTPStatus.OK:
+            self._pass_on_as_it_comes(answer)
+            return
+        content = answer.read()
         if side == "after":
             self._slay()
             return
+        self._begin(answer)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _begin(self, answer: http.client.HTTPResponse) -> None:
         self.send_response_only(answer.status, answer.reason)
         for name, value in answer.getheaders():
             if name.lower() not in _HOP:
@@ -184,9 +203,17 @@ class _Handler(BaseHTTPRequestHandler):
         if date := answer.getheader("Date"):
             moment = parsedate_to_datetime(date).timestamp() + self.server_ahead_s
             self.send_header("Date", formatdate(moment, usegmt=True))
-        self.send_header("Content-Length", str(len(content)))
+
+    def _pass_on_as_it_comes(self, answer: http.client.HTTPResponse) -> None:
+        """A watch: it has no length, and ends with its connection."""
+        self._begin(answer)
+        self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.flush()
+        while piece := answer.read1():
+            self.wfile.write(piece)
+            self.wfile.flush()
+        self.close_connection = True
 
     do_GET = do_PATCH = do_POST = do_PUT = do_DELETE = _pass  # noqa: N815 - the base class's names
 
@@ -194,20 +221,19 @@ class _Handler(BaseHTTPRequestHandler):
         """Where this call is to be the run's last, if it is."""
         with self.gate.lock:
             self.gate.calls += 1
-            is_first = self.gate.calls == 1
+            call = Call(self.gate.calls, self.command, self.path)
             is_write = self.command in WRITES
             self.gate.writes += is_write
             nth = self.gate.writes
-        if is_first and self.gate.start_line:
-            self.gate.start_line.wait()
+        if self.gate.before_call:
+            self.gate.before_call(call)
         return self.kill.side if is_write and self.kill and nth == self.kill.write else None
 
-    def _asked(self, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+    def _asked(self, body: bytes) -> http.client.HTTPResponse:
         headers = {name: value for name, value in self.headers.items() if name.lower() not in {*_HOP, "host"}}
         headers["Authorization"] = f"Bearer {self.upstream.token}"
         self.connection_up.request(self.command, self.path, body or None, headers)
-        answer = self.connection_up.getresponse()
-        return answer, answer.read()
+        return self.connection_up.getresponse()
 
     def _slay(self) -> None:
         """End the run before it can see that this connection ends."""

@@ -12,8 +12,8 @@ from typing import Any
 from sandbox import lifecycle
 from sandbox.layout import Layout
 from sandbox.reliability.gate import gate
-from sandbox.reliability.ground import Ran
 from sandbox.reliability.served import CHAT, FLOOR, HOUR_S, Served, start_again
+from sandbox.reliability.stack_on_disk import Ran
 from sandbox.reliability.transition import ending
 
 Say = Callable[[str], None]

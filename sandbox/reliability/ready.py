@@ -10,7 +10,8 @@ from lightkube.models.core_v1 import Container, PodCondition, PodSpec, PodStatus
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod, ServiceAccount
 
-from sandbox.reliability.ground import STACK, Ground
+from sandbox.reliability.ground import Ground
+from sandbox.reliability.stack_on_disk import STACK
 from stacks import ownership
 
 ACCOUNT = "default"

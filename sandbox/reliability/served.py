@@ -17,8 +17,9 @@ from sandbox.control_plane.component import Component
 from sandbox.directory import record_of
 from sandbox.layout import Layout, Settings, read_settings
 from sandbox.reliability.course import rps_for
-from sandbox.reliability.ground import BUILDER, Autoscaler, Ground, ScaledObject, calendar_text, scaled_object
+from sandbox.reliability.ground import BUILDER, Autoscaler, Ground, scaled_object
 from sandbox.reliability.oracle import Event, Service
+from sandbox.reliability.stack_on_disk import ScaledObject, calendar_text
 from sandbox.toolchain.ensure import ensure
 
 CHAT = Service("chat", baseline=2, ceiling=18, lead_s=60)
@@ -35,16 +36,24 @@ PROGRAMS: dict[str, Callable[[Layout, Settings], Component]] = {
 
 @dataclass
 class Served(Ground):
-    """One service whose Deployment KEDA and the HPA really scale; the load is for as many replicas as `asks_for`."""
+    """One service whose Deployment KEDA and the HPA really scale; the load is for as many replicas as `asks_for`.
+
+    It begins with `begins_with` replicas.
+    """
 
     asks_for: int = 1
+    begins_with: int = 1
+
+    def deploy(self, name: str) -> None:
+        """A Deployment of pods that nobody runs."""
+        labels = {"app": name}
+        pods = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "engine", "image": "none"}]}}
+        spec = {"replicas": self.begins_with, "selector": {"matchLabels": labels}, "template": pods}
+        made = {"metadata": {"name": name, "namespace": self.namespace}, "spec": spec}
+        self.api.create(cast("Deployment", Deployment.from_dict(made)))
 
     def _build(self, service: Service) -> None:
-        labels = {"app": service.name}
-        pods = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "engine", "image": "none"}]}}
-        spec = {"selector": {"matchLabels": labels}, "template": pods}
-        made = {"metadata": {"name": service.name, "namespace": self.namespace}, "spec": spec}
-        self.api.create(cast("Deployment", Deployment.from_dict(made)))
+        self.deploy(service.name)
         self.api.apply(ScaledObject(**self._object(service)), field_manager=BUILDER, force=True)
 
     def _object(self, service: Service) -> dict[str, Any]:
@@ -70,17 +79,23 @@ class Served(Ground):
             return found
         return None
 
-    def replicas(self) -> int:
-        spec = self.api.get(Deployment, CHAT.name, namespace=self.namespace).spec
+    def replicas(self, name: str = CHAT.name) -> int:
+        """As many as are asked for."""
+        spec = self.api.get(Deployment, name, namespace=self.namespace).spec
         return (spec.replicas or 0) if spec else 0
 
-    def sale(self, *, is_on: bool) -> None:
+    def counted(self, name: str) -> int:
+        """As many as there are."""
+        status = self.api.get(Deployment, name, namespace=self.namespace).status
+        return (status.replicas or 0) if status else 0
+
+    def sale(self, *, is_on: bool, floor: int = FLOOR) -> None:
         """The sale is raised, half an hour before it begins: nothing becomes Ready here, and that is no matter yet.
 
         Or it was over an hour ago.
         """
         start = int(time.time()) + (HOUR_S // 2 if is_on else -3 * HOUR_S)
-        sale = Event("sale", start, start + 2 * HOUR_S, {CHAT.name: rps_for(FLOOR)})
+        sale = Event("sale", start, start + 2 * HOUR_S, {CHAT.name: rps_for(floor)})
         self.calendar.write_text(calendar_text([sale], margin_s=HOUR_S))
 
 

@@ -21,7 +21,7 @@ from sandbox.sale.rehearsal import NOT_SCALED
 from sandbox.sale.report import TEMPLATES
 from sandbox.sale.script import BEYOND_S, PLANNED_S, SUBSIDE_S
 from sandbox.sale.verdict import due_at, keeps
-from sandbox.toolchain.tools import TOOLS
+from sandbox.toolchain.tools import NAMES, TOOLS
 from stacks.spec import Slo
 
 COLOURS = {"reactive": "#b44a1e", "keda-cron": "#2b5f9e", "warmline": "#1c6e5a"}
@@ -81,7 +81,7 @@ def facts(comparison: Comparison, beside: str) -> dict[str, Any]:
         "cpu_busy": round(comparison.cpu_busy_pct / 100, 2),
         "beside": beside,
         "machine": machine.description(),
-        "versions": ", ".join(sorted({f"{tool.name} {tool.version}" for tool in TOOLS})),
+        "versions": ", ".join(sorted({f"{tool.name} {tool.version}" for tool in TOOLS if tool.name in NAMES})),
         "requests": comparison.results[0].whole.requests,
         "ways": [_way(result) for result in comparison.results],
     }

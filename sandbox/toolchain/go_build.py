@@ -108,8 +108,8 @@ def build(tool: Tool, target: Path, workshop: Workshop, report: Callable[[str], 
         else:
             for embed in tool.embeds:
                 _write_provider_embeds(_folder_of(embed, folder, tool, workshop, report), folder, tool.version)
-            if tool.edited_main:
-                _edit_main(_folder_of(tool.edited_main, folder, tool, workshop, report), folder / "edited", tool)
+            if tool.edited:
+                _edit(_folder_of(tool.edited, folder, tool, workshop, report), folder / "edited", tool)
             flags = " ".join(("-s -w", *tool.ldflags))
             arguments = ["build", "-mod=readonly", "-trimpath", "-ldflags", flags, "-o", str(partial)]
             arguments += [*(["-tags", ",".join(tool.tags)] if tool.tags else []), tool.package]
@@ -131,10 +131,11 @@ def _folder_of(source: str, folder: Path, tool: Tool, workshop: Workshop, report
     return Path(str(json.loads(printed)["Dir"])) / path
 
 
-def _edit_main(shipped: Path, folder: Path, tool: Tool) -> None:
-    """Copy a main package and replace texts in it, each of which must be there exactly once."""
+def _edit(shipped: Path, folder: Path, tool: Tool) -> None:
+    """Copy a package, or some of its files, and replace texts in it, each of which must be there exactly once."""
     folder.mkdir()
-    sources = {path.name: path.read_text() for path in shipped.glob("*.go") if not path.name.endswith("_test.go")}
+    names = tool.edited_files or [path.name for path in shipped.glob("*.go") if not path.name.endswith("_test.go")]
+    sources = {name: (shipped / name).read_text() for name in names}
     for old, new in tool.edits:
         holders = [name for name, text in sources.items() if text.count(old) == 1]
         if len(holders) != 1:

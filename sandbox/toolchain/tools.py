@@ -35,8 +35,10 @@ class Tool:
     accepted: a version on PATH is right when first <= version < second.
     mb: size on disk. minutes: cold build on two cores.
     source: `module:folder` to copy instead of a build. embeds: `module:folder` with the provider's schema.
-    edited_main, edits: `module:folder` of a main package, and the texts replaced in it before it is built; each is
-        there exactly once, or the build fails. Only for what no flag can say.
+    edited, edits: `module:folder` of a package that is copied to ./edited, and the texts replaced in it before it is
+        built; each is there exactly once, or the build fails. Only for what no flag can say.
+    edited_files: of that package only these; all, when empty.
+    is_measured: a measurement alone runs it, and has it built; nothing else waits for that.
     """
 
     name: str
@@ -50,9 +52,11 @@ class Tool:
     accepted: tuple[Version, Version] | None = None
     source: str = ""
     embeds: tuple[str, ...] = ()
-    edited_main: str = ""
+    edited: str = ""
     edits: tuple[tuple[str, str], ...] = ()
+    edited_files: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    is_measured: bool = False
 
 
 _KUBERNETES = tuple(
@@ -80,13 +84,19 @@ def _keda(name: str, command: str, mb: int, minutes: float, *edits: tuple[str, s
     if not edits:
         return Tool(name, "2.21.0", "keda", package, mb, minutes, _KEDA)
     main = f"{module}:cmd/{command}"
-    return Tool(name, "2.21.0", "keda", "./edited", mb, minutes, _KEDA, edited_main=main, edits=edits)
+    return Tool(name, "2.21.0", "keda", "./edited", mb, minutes, _KEDA, edited=main, edits=edits)
 
 
 # These two listen on every address of the machine and have no flag for it; the sandbox keeps to loopback.
 _ADAPTER_LOOPBACK = ('fmt.Sprintf(":%v", metricsAPIServerPort)', 'fmt.Sprintf("127.0.0.1:%v", metricsAPIServerPort)')
 _WEBHOOKS_LOOPBACK = ("Port:    webhooksPort,", 'Host:    "127.0.0.1",\n\t\t\tPort:    webhooksPort,')
 
+# What its cron scaler does at other times than now: the same code, with a clock that can be set.
+_CRON_CLOCK = (
+    ("const (\n\tcronMetricType", "// Now is set by who asks.\nvar Now = time.Now\n\nconst (\n\tcronMetricType"),
+    ("schedule.Next(time.Now().In(location))", "schedule.Next(Now().In(location))"),
+    ("currentTime := time.Now().In(location)", "currentTime := Now().In(location)"),
+)
 
 # In the order they are built: what the control plane needs first.
 TOOLS: tuple[Tool, ...] = (
@@ -98,6 +108,18 @@ TOOLS: tuple[Tool, ...] = (
     _keda("keda-operator", "operator", 177, 6),
     _keda("keda-adapter", "adapter", 127, 1, _ADAPTER_LOOPBACK),
     _keda("keda-webhooks", "webhooks", 47, 0.1, _WEBHOOKS_LOOPBACK),
+    Tool(
+        "keda-cron",
+        "2.21.0",
+        "keda",
+        "./cron",
+        43,
+        2.5,
+        edited="github.com/kedacore/keda/v2:pkg/scalers",
+        edits=_CRON_CLOCK,
+        edited_files=("cron_scaler.go", "scaler.go"),
+        is_measured=True,
+    ),
     Tool("keda-crds", "2.21.0", "keda", "", 1, 0, source="github.com/kedacore/keda/v2:config/crd/bases"),
     Tool(
         "pulumi",
@@ -157,7 +179,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
 )
 
-NAMES: tuple[str, ...] = tuple(tool.name for tool in TOOLS)
+NAMES: tuple[str, ...] = tuple(tool.name for tool in TOOLS if not tool.is_measured)
+"""What the sandbox runs."""
 
 
 def tool_named(name: str) -> Tool:
@@ -184,10 +207,12 @@ def cache_key(tool: Tool, modules: Path = MODULES) -> str:
     """`<tool>-<version>-<hash>`: the hash is over everything of ours that decides what the build makes."""
     digest = hashlib.sha256()
     edits = [text for edit in tool.edits for text in edit]
-    for part in (tool.package, tool.source, tool.edited_main, *tool.embeds, *edits, *tool.ldflags, *tool.tags):
+    decisive = (tool.package, tool.source, tool.edited, *tool.embeds, *edits, *tool.edited_files)
+    for part in (*decisive, *tool.ldflags, *tool.tags):
         digest.update(part.encode() + b"\0")
     folder = modules / tool.module
-    for path in sorted(folder.glob("*")):
+    own = (folder / tool.package).glob("*.go") if tool.package.startswith("./") else ()
+    for path in [*sorted(folder.glob("*")), *sorted(own)]:
         if path.name in {"go.mod", "go.sum"} or path.suffix == ".go":
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return f"{tool.name}-{tool.version}-{digest.hexdigest()[:12]}"

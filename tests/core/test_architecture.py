@@ -83,7 +83,7 @@ SANDBOX_MAY_IMPORT: dict[str, set[str]] = {
     "load": {"processes", "balancer"},
     "for_stack": {*_BASIC, "control_plane", "for_pulumi", "lifecycle"},
     "sale": {*_BASIC, "machine", "toolchain", "control_plane", "lifecycle", "load", "for_stack"},
-    "reliability": {*_BASIC, "machine", "directory", "toolchain", "control_plane", "lifecycle"},
+    "reliability": {*_BASIC, "machine", "directory", "toolchain", "control_plane", "lifecycle", "for_stack"},
 }
 MAY_IMPORT_INSIDE = {
     "capacity": CAPACITY_MAY_IMPORT,

@@ -34,6 +34,7 @@ from sandbox.control_plane.kubeconfigs import client as client_for
 from sandbox.control_plane.nodes import Node
 from sandbox.layout import Layout, free_ports, read_settings
 from sandbox.processes.process import marked, start_ticks
+from sandbox.reliability import tolerance
 from tests.sandbox.addresses import own_network
 from tests.sandbox.waiting import within
 
@@ -128,6 +129,16 @@ def test_keda_makes_an_hpa_that_scales(layout: Layout, api: Client) -> None:
     assert (found.spec.minReplicas, found.spec.maxReplicas) == (2, 5)
     api.patch(ScaledObject, "scaled", {"spec": {"minReplicaCount": 4}}, namespace="default", patch_type=PatchType.MERGE)
     within(PATIENCE_S, lambda: replicas_of(api, "scaled") == 4)
+
+
+def test_a_replica_more_is_a_floors_and_within_what_the_hpa_tolerates_of_a_cron_trigger(
+    layout: Layout, tmp_path: Path
+) -> None:
+    """The sample of `make bench-reliability`: 11 run, 12 are desired."""
+    found = tolerance.measure(layout, tmp_path, tolerance.SAMPLE, print)
+    assert found.failures == []
+    ((running, desired, cron, floor),) = ((row.running, row.desired, row.cron, row.floor) for row in found.rows)
+    assert (running, desired, cron, floor) == (11, 12, 11, 12)
 
 
 def test_a_floor_above_the_ceiling_is_denied(layout: Layout, api: Client) -> None:

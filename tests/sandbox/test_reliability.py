@@ -13,9 +13,9 @@ from sandbox.places import REPOSITORY
 from sandbox.reliability import oracle
 from sandbox.reliability.bench import page
 from sandbox.reliability.course import GRAIN_S, Course, dice, drawn_services, rps_for
-from sandbox.reliability.ground import calendar_text
 from sandbox.reliability.mutation import MUTATIONS, Mutate
 from sandbox.reliability.oracle import Event, Service
+from sandbox.reliability.stack_on_disk import calendar_text
 
 RESULTS = REPOSITORY / "docs" / "benchmarks"
 CHAT = Service("chat", baseline=2, ceiling=18, lead_s=600)

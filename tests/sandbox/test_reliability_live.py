@@ -14,9 +14,10 @@ from sandbox.reliability import calendars, cost, crowd, kills
 from sandbox.reliability.bench import SAMPLE
 from sandbox.reliability.course import rps_for
 from sandbox.reliability.gate import Kill, Side, gate
-from sandbox.reliability.ground import Ground, calendar_text
+from sandbox.reliability.ground import Ground
 from sandbox.reliability.mutation import MUTATIONS
 from sandbox.reliability.oracle import Event, Service
+from sandbox.reliability.stack_on_disk import calendar_text
 
 pytestmark = pytest.mark.sandbox
 

@@ -45,7 +45,11 @@ def test_every_tool_is_pinned_by_a_module_with_sums() -> None:
         assert (folder / "go.mod").is_file(), tool.name
         assert (folder / "go.sum").is_file(), tool.name
         assert tool.package or tool.source, tool.name
-    assert len(set(tools.NAMES)) == len(tools.TOOLS)
+    assert len({tool.name for tool in tools.TOOLS}) == len(tools.TOOLS)
+
+
+def test_what_only_a_measurement_runs_is_not_built_for_the_sandbox() -> None:
+    assert {tool.name for tool in tools.TOOLS} - set(tools.NAMES) == {"keda-cron"}
 
 
 def test_no_module_needs_a_newer_go_than_is_asked_for() -> None:
@@ -75,6 +79,13 @@ def test_the_cache_key_follows_what_decides_the_build(tmp_path: Path) -> None:
     assert cache_key(tool, tmp_path) != first
     (module / "go.sum").write_text("")
     assert cache_key(Tool("demo", "1.2.3", "demo", ".", 1, 1, ("-X main.v=1",)), tmp_path) != first
+    (module / "inner").mkdir()
+    (module / "inner" / "main.go").write_text("package main\n")
+    assert cache_key(tool, tmp_path) == first
+    inner = Tool("demo", "1.2.3", "demo", "./inner", 1, 1)
+    second = cache_key(inner, tmp_path)
+    (module / "inner" / "main.go").write_text("package main // changed\n")
+    assert cache_key(inner, tmp_path) != second
 
 
 @pytest.fixture
@@ -176,7 +187,19 @@ def test_an_edit_that_no_longer_fits_stops_the_build(tmp_path: Path) -> None:
     (shipped / "main.go").write_text("package main\n")
     tool = Tool("demo", "1.0.0", "demo", "./edited", 1, 1, edits=(("not there", "x"),))
     with pytest.raises(ToolError, match="is not once in"):
-        go_build._edit_main(shipped, tmp_path / "edited", tool)
+        go_build._edit(shipped, tmp_path / "edited", tool)
+
+
+def test_of_a_large_package_only_the_named_files_are_edited(tmp_path: Path) -> None:
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    for name in ("cron.go", "kafka.go"):
+        (shipped / name).write_text("package scalers // now\n")
+    tool = Tool("demo", "1.0.0", "demo", "./cron", 1, 1, edits=(("// now", "// then"),), edited_files=("cron.go",))
+    go_build._edit(shipped, tmp_path / "edited", tool)
+    assert {path.name: path.read_text() for path in (tmp_path / "edited").iterdir()} == {
+        "cron.go": "package scalers // then\n"
+    }
 
 
 def test_scratch_space_with_read_only_folders_is_given_back(tmp_path: Path) -> None:
