@@ -22,7 +22,7 @@ from infra.engine_service import EngineService, EngineServiceArgs
 from infra.image_prepull import ImagePrepull, ImagePrepullArgs, prepull_name
 from infra.runner.component import PrescaleRunner
 from infra.runner.files import stack_files
-from infra.runner.manifests import RunnerSite
+from infra.runner.manifests import runner_site
 from infra.scaled_object import ScaledObjectArgs
 from stacks.engine_metrics import in_flight_query
 from stacks.spec import Platform, Service
@@ -49,15 +49,17 @@ def assemble(stack: str, platform: Platform) -> None:
         enable_config_map_mutable=True,
     )
     in_cluster = ResourceOptions(provider=provider)
-    site = _Site(stack, platform, _namespace(stack, platform, in_cluster), in_cluster)
+    site = _Site(stack, platform, _namespace(stack, platform, provider), in_cluster)
     _prepulls(site)
-    for name, service in platform.services.items():
+    for name, service in platform.built.items():
         _service(site, name, service)
     _runner(site)
     pulumi.export("services", {name: _facts(platform, service) for name, service in platform.services.items()})
 
 
-def _namespace(stack: str, platform: Platform, opts: ResourceOptions) -> pulumi.Output[str]:
+def _namespace(stack: str, platform: Platform, provider: Provider) -> pulumi.Output[str]:
+    # Deleted, a namespace takes along whatever is in it.
+    holds_what_others_built = len(platform.built) < len(platform.services)
     namespace = Namespace(
         "serving-namespace",
         metadata=ObjectMetaArgs(
@@ -69,14 +71,14 @@ def _namespace(stack: str, platform: Platform, opts: ResourceOptions) -> pulumi.
                 "pod-security.kubernetes.io/audit": "restricted",
             },
         ),
-        opts=opts,
+        opts=ResourceOptions(provider=provider, retain_on_delete=holds_what_others_built),
     )
     return namespace.metadata.name
 
 
 def _prepulls(site: _Site) -> None:
     platform = site.platform
-    wanted = {(service.node_pool, service.engine.image) for service in platform.services.values()}
+    wanted = {(service.node_pool, service.engine.image) for service in platform.built.values()}
     for pool_name, image in sorted(wanted):
         args = ImagePrepullArgs(
             stack=site.stack,
@@ -119,7 +121,7 @@ def _runner(site: _Site) -> None:
     if platform.runner is None:
         return
     files = stack_files(site.stack)
-    runner = RunnerSite(site.stack, platform.namespace, tuple(platform.services), platform.runner, files, "pulumi")
+    runner = runner_site(site.stack, platform, platform.runner, files, "pulumi")
     PrescaleRunner(runner.name, runner, site.namespace, site.in_cluster)
 
 

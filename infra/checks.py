@@ -21,9 +21,10 @@ def misfits(platform: Platform) -> Iterator[Misfit]:
     """Every rule over all services, in the order of the file."""
     first: dict[str, str] = {}
     for name, service in platform.services.items():
-        yield from _reserved(name, service)
-        yield from _old_engine(name, service)
-        yield from _load_can_be_seen(name, service)
+        if service.adopted is None:  # whoever built the others says how their engines are started
+            yield from _reserved(name, service)
+            yield from _old_engine(name, service)
+            yield from _load_can_be_seen(name, service)
         model = service.model.name
         if model in first:
             # Both would answer the query of either, and each would scale on the load of the two.

@@ -59,9 +59,9 @@ _ORDER = {
 
 
 def service_numbers(rendered: Render, platform: Platform) -> list[dict[str, Any]]:
-    """Replicas, GPUs and times of every service; all times in seconds."""
+    """Replicas, GPUs and times of every service that is built; all times in seconds."""
     objects = footprints(item.inputs for item in rendered.objects if is_manifest(item))
-    return [_numbers(name, platform, objects[f"{platform.namespace}/{name}"]) for name in platform.services]
+    return [_numbers(name, platform, objects[f"{platform.namespace}/{name}"]) for name in platform.built]
 
 
 def _numbers(name: str, platform: Platform, footprint: Footprint) -> dict[str, Any]:
@@ -109,6 +109,9 @@ def _pool_notes(platform: Platform) -> list[str]:
 
 def _service_notes(name: str, service: Service) -> list[str]:
     said = []
+    if service.adopted:
+        made = f"{service.adopted.kind} {service.adopted.name}"
+        said.append(f"{name}: nothing of it is built here. `warmline prescale adopt` takes {made}, which others made.")
     if service.capacity.kind != "measured":
         number = service.capacity.in_flight_per_replica
         said.append(
@@ -116,7 +119,7 @@ def _service_notes(name: str, service: Service) -> list[str]:
         )
     if service.replicas.min == 0:
         said.append(f"{name}: rests at 0. An engine at 0 has no metrics, so only an event or a person wakes it.")
-    if service.rollout.unavailable and service.replicas.min <= service.rollout.unavailable:
+    if service.adopted is None and service.rollout.unavailable and service.replicas.min <= service.rollout.unavailable:
         said.append(f"{name}: a rollout may take every replica of the baseline away at once.")
     return said
 

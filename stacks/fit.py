@@ -26,6 +26,7 @@ def misfits(platform: Platform) -> Iterator[Misfit]:
         yield from _evidence_is_good_enough(platform, service, path)
         yield from _slots_for_target(service, path)
         yield from _nodes_in_every_zone(platform, service, path)
+        yield from _adopted_once(platform, name, service, path)
 
 
 def _pool_holds(platform: Platform, service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
@@ -82,3 +83,24 @@ def _nodes_in_every_zone(platform: Platform, service: Service, path: tuple[str, 
         expected = f"at most {pool.max_nodes}, the nodes that node pool {service.node_pool} may have"
         fix = f"Lower zones, or raise node_pools.{service.node_pool}.max_nodes."
         yield Misfit((*path, "zones"), str(service.zones), expected, fix)
+
+
+def _adopted_once(platform: Platform, name: str, service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
+    """One object has one floor, so it scales one service; and an HPA that rests at 0 is woken by nobody."""
+    adopted = service.adopted
+    if adopted is None:
+        return
+    if adopted.kind == "ScaledObject" and adopted.name in platform.built:
+        expected = f"an object of other hands: Warmline builds ScaledObject {adopted.name} itself"
+        yield Misfit((*path, "adopted", "name"), adopted.name, expected, "Name the other one, or rename the service.")
+    same = [key for key, other in platform.services.items() if _object_of(other) == (adopted.kind, adopted.name)]
+    if same[0] != name:
+        expected = f"an object of its own: services.{same[0]} has this one"
+        yield Misfit((*path, "adopted", "name"), adopted.name, expected, "Name the one that scales this service.")
+    if adopted.kind == "HorizontalPodAutoscaler" and service.replicas.min == 0:
+        # Source: Kubernetes 1.34, HPAScaleToZero is alpha, and an HPA at 0 does nothing.
+        yield Misfit((*path, "replicas", "min"), "0", "1 or more, as an HPA has it", "Set min: 1.")
+
+
+def _object_of(service: Service) -> tuple[str, str] | None:
+    return (service.adopted.kind, service.adopted.name) if service.adopted else None

@@ -20,7 +20,7 @@ PERIODS_MIN = (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30)
 MOST_CHARACTERS = 52
 
 # Whose names a rule is held to. `any`: a list cannot be held to names.
-Of = Literal["any", "services", "orders", "starts", "findings"]
+Of = Literal["any", "scaled-objects", "adopted-hpas", "orders", "starts", "findings"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,10 @@ CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {
     # Read and write the floors.
     "floors": (
         Rule("keda.sh", "scaledobjects", ("list",)),
-        Rule("keda.sh", "scaledobjects", ("get", "patch"), "services"),
+        Rule("keda.sh", "scaledobjects", ("get", "patch"), "scaled-objects"),
     ),
+    # The same of HPAs that others made and no ScaledObject owns; only where there are any.
+    "adopted-hpas": (Rule("autoscaling", "horizontalpodautoscalers", ("get", "patch"), "adopted-hpas"),),
     # Know what people ordered: `prescale now`, `hold`, `cancel`. A run that may not read it lowers nothing.
     "orders": (Rule("", "configmaps", ("get",), "orders"),),
     # See whether a floor is in force.
@@ -69,9 +71,13 @@ def findings_name(stack: str) -> str:
 
 
 def rules(capability: str, names: Mapping[Of, Sequence[str]]) -> list[dict[str, list[str]]]:
-    """The `rules` of the capability's Role, with the names that they are held to."""
+    """The `rules` of the capability's Role, with the names that they are held to.
+
+    One without a name to be held to is left out: to Kubernetes an empty list of names means all of them.
+    """
     return [
         {"apiGroups": [rule.group], "resources": [rule.resource], "verbs": list(rule.verbs)}
         | ({} if rule.of == "any" else {"resourceNames": sorted(names[rule.of])})
         for rule in CAPABILITIES[capability]
+        if rule.of == "any" or names[rule.of]
     ]

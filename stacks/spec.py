@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from stacks.adopted import Adopted, Kind
 from stacks.field_types import (
     DNS_LABEL,
     IMAGE_BY_DIGEST,
@@ -209,6 +210,7 @@ class Service(Spec):
     scale_down: ScaleDown = ScaleDown.model_construct()
     rollout: Rollout = Rollout.model_construct()
     cost_center: Text | None = None
+    adopted: Adopted | None = Field(None, description="none: Warmline builds the service and what scales it")
 
 
 class Runner(Spec):
@@ -233,3 +235,22 @@ class Platform(Spec):
     node_pools: Annotated[dict[Name, NodePool], Field(min_length=1)]
     services: Annotated[dict[ServiceName, Service], Field(min_length=1)]
     runner: Runner | None = None
+
+    @property
+    def built(self) -> dict[str, Service]:
+        """Those that Warmline builds; the others were built by other hands."""
+        return {name: service for name, service in self.services.items() if service.adopted is None}
+
+    @property
+    def scaled_objects(self) -> tuple[str, ...]:
+        """Name of every ScaledObject whose floor is ours: of a built service its own name."""
+        return (*self.built, *self._adopted("ScaledObject"))
+
+    @property
+    def adopted_hpas(self) -> tuple[str, ...]:
+        """Name of every HPA whose floor is ours. Without any, none is looked for."""
+        return self._adopted("HorizontalPodAutoscaler")
+
+    def _adopted(self, kind: Kind) -> tuple[str, ...]:
+        found = (service.adopted for service in self.services.values() if service.adopted)
+        return tuple(one.name for one in found if one.kind == kind)

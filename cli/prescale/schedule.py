@@ -86,7 +86,7 @@ def cronjob(
     from cli.output import emit
     from infra.checks import checked_platform
     from infra.runner.files import stack_files
-    from infra.runner.manifests import RunnerSite, manifests
+    from infra.runner.manifests import manifests, runner_site
     from infra.runner.settings import settings
     from infra.schemas.check import faults
     from stacks.loader import load_stack
@@ -94,8 +94,7 @@ def cronjob(
     load_stack(stack)
     platform = checked_platform(stack)
     runner = settings(stack, platform, image=image, every_min=every_min, webhook_secret=webhook_secret)
-    site = RunnerSite(stack, platform.namespace, tuple(platform.services), runner, stack_files(stack), "warmline")
-    objects = manifests(site)
+    objects = manifests(runner_site(stack, platform, runner, stack_files(stack), "warmline"))
     if output == "json":
         emit({"apiVersion": "v1", "kind": "List", "items": objects}, "json")
     else:

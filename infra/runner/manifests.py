@@ -15,7 +15,7 @@ from typing import Any
 from infra.runner.files import StackFiles
 from stacks import runner
 from stacks.ownership import STACK_LABEL, orders_name, starts_name
-from stacks.spec import Runner
+from stacks.spec import Platform, Runner
 
 STACKS_DIR = "/stacks"
 WEBHOOK_VARIABLE = "WARMLINE_WEBHOOK_URL"
@@ -29,14 +29,15 @@ LEAST_DEADLINE_S = 50
 
 @dataclass(frozen=True)
 class RunnerSite:
-    """Whose runner it is, and where. `services` are those of the platform, by name."""
+    """Whose runner it is, and where. `scaled_objects` and `adopted_hpas` are names of those whose floor it writes."""
 
     stack: str
     namespace: str
-    services: tuple[str, ...]
+    scaled_objects: tuple[str, ...]
     runner: Runner
     files: StackFiles
     managed_by: str
+    adopted_hpas: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -53,8 +54,16 @@ class RunnerSite:
 
     @property
     def capabilities(self) -> tuple[str, ...]:
-        """Those its runs need: without a webhook nothing has to be remembered."""
-        return tuple(name for name in runner.CAPABILITIES if name != "findings" or self.runner.webhook_secret)
+        """Those its runs need: without a webhook nothing has to be remembered, without an adopted HPA none written."""
+        needless = set() if self.runner.webhook_secret else {"findings"}
+        needless |= set() if self.adopted_hpas else {"adopted-hpas"}
+        return tuple(name for name in runner.CAPABILITIES if name not in needless)
+
+
+def runner_site(stack: str, platform: Platform, settings: Runner, files: StackFiles, managed_by: str) -> RunnerSite:
+    """The runner of a platform."""
+    namespace, hpas = platform.namespace, platform.adopted_hpas
+    return RunnerSite(stack, namespace, platform.scaled_objects, settings, files, managed_by, hpas)
 
 
 def manifests(site: RunnerSite) -> list[dict[str, Any]]:
@@ -78,7 +87,8 @@ def _object(site: RunnerSite, version: str, kind: str, name: str, **content: Any
 def _allowed(site: RunnerSite, capability: str) -> list[dict[str, Any]]:
     name = f"{site.name}-{capability}"
     names: Mapping[runner.Of, tuple[str, ...]] = {
-        "services": site.services,
+        "scaled-objects": site.scaled_objects,
+        "adopted-hpas": site.adopted_hpas,
         "orders": (orders_name(site.stack),),
         "starts": (starts_name(site.stack),),
         "findings": (runner.findings_name(site.stack),),

@@ -35,7 +35,13 @@ def asked(request: httpx2.Request) -> tuple[str, str, str, str | None]:
 
 
 def allowed(capability: str, group: str, resource: str, verb: str, name: str | None) -> bool:
-    names = {"services": ("support-bot",), "orders": (ORDERS,), "starts": (STARTS,), "findings": ()}
+    names = {
+        "scaled-objects": ("support-bot",),
+        "adopted-hpas": (),
+        "orders": (ORDERS,),
+        "starts": (STARTS,),
+        "findings": (),
+    }
     of_a_runner = [rule for rules in runner.CAPABILITIES.values() for rule in rules]
     return any(
         (rule.group, rule.resource) == (group, resource)
