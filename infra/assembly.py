@@ -58,8 +58,6 @@ def assemble(stack: str, platform: Platform) -> None:
 
 
 def _namespace(stack: str, platform: Platform, provider: Provider) -> pulumi.Output[str]:
-    # Deleted, a namespace takes along whatever is in it.
-    holds_what_others_built = len(platform.built) < len(platform.services)
     namespace = Namespace(
         "serving-namespace",
         metadata=ObjectMetaArgs(
@@ -71,7 +69,8 @@ def _namespace(stack: str, platform: Platform, provider: Provider) -> pulumi.Out
                 "pod-security.kubernetes.io/audit": "restricted",
             },
         ),
-        opts=ResourceOptions(provider=provider, retain_on_delete=holds_what_others_built),
+        # Deleted, it would take along what others built in it.
+        opts=ResourceOptions(provider=provider, retain_on_delete=bool(platform.adopted)),
     )
     return namespace.metadata.name
 

@@ -1,6 +1,15 @@
-"""What is said of a service that has no ScaledObject where it was looked for: the same by every command."""
+"""What is said of a service whose floor no object holds where it was looked for: the same by every command."""
 
 from __future__ import annotations
+
+from stacks.adopted import Adopted
+
+
+def of(stack: str, where: str, adopted: Adopted | None, *, are_others: bool) -> str:
+    """Why there is nothing to raise, and what to do; `are_others` says that other services of the stack have theirs."""
+    if adopted is not None:
+        return not_adopted(stack, where, adopted)
+    return not_among_the_others(stack, where) if are_others else nothing_of(stack, where)
 
 
 def nothing_of(stack: str, where: str) -> str:
@@ -13,3 +22,9 @@ def not_among_the_others(stack: str, where: str) -> str:
     """Other services of the stack have theirs, so this is the right cluster."""
     fix = f"Run `pulumi up -s {stack}`."
     return f"no ScaledObject in {where}, where other services of stack {stack} have theirs. {fix}"
+
+
+def not_adopted(stack: str, where: str, adopted: Adopted) -> str:
+    """What others made was not taken yet, or was made anew since."""
+    fix = f"Run `warmline prescale adopt NAMESPACE/{adopted.name} -s {stack}`."
+    return f"{adopted.kind} {adopted.name} does not carry the labels of stack {stack} in {where}. {fix}"

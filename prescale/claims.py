@@ -19,6 +19,14 @@ KEPT_FOR_S = 4 * 3600
 RAISE_CEILING = "Raise replicas.max in platform.yaml and run `pulumi up`; the ceiling is the builder's."
 
 
+def raise_ceiling(observed: Observed) -> str:
+    """What to do about a ceiling that is too low."""
+    if not observed.is_adopted:
+        return RAISE_CEILING
+    theirs = f"{observed.fields.maximum} of {observed.fields.short} {observed.name}"
+    return f"Raise {theirs} where it is made, and replicas.max in platform.yaml with it; the ceiling is its maker's."
+
+
 @dataclass(frozen=True)
 class Claims:
     """`events` are those whose floor counts, and what is to be remembered of them.
@@ -140,7 +148,7 @@ def _active(
             claims[source, event] = Held(source, event, one.floor, one.until)
         else:
             above = f"it is above the live ceiling of {observed.max_replicas}"
-            findings.append(f"{event}: a floor of {one.floor} was refused, {above}. {RAISE_CEILING}")
+            findings.append(f"{event}: a floor of {one.floor} was refused, {above}. {raise_ceiling(observed)}")
     return claims, findings
 
 

@@ -22,10 +22,18 @@ from prescale.exec_plugin import signed_in
 from prescale.kubeconfig import choose
 from prescale.objects import Conflict, Denied, Refused
 from prescale.reaching import TIMEOUT, reaching
-from prescale.shapes import AutoscalerShape, ConfigMapShape, PodShape, ScaledObjectShape, checked
+from prescale.shapes import (
+    AdoptedAutoscalerShape,
+    AutoscalerShape,
+    ConfigMapShape,
+    PodShape,
+    ScaledObjectShape,
+    checked,
+)
 from prescale.transport import transport_of
 from prescale.wire import Wire
 from stacks import ownership
+from stacks.adopted import Kind
 
 PAGE = 500  # objects of one answer, where there may be tens of thousands
 
@@ -47,6 +55,12 @@ class ConfigMap(GenericNamespacedResource):
 
 class Pod(GenericNamespacedResource):
     _api_info = create_api_info("", "v1", "Pod", "pods")
+
+
+_KINDS: Mapping[Kind, tuple[type[GenericNamespacedResource], type[msgspec.Struct]]] = {
+    "ScaledObject": (ScaledObject, ScaledObjectShape),
+    "HorizontalPodAutoscaler": (Autoscaler, AdoptedAutoscalerShape),
+}
 
 
 class Cluster:
@@ -93,29 +107,28 @@ class Cluster:
             found = self._client.list(ScaledObject, labels={ownership.STACK_LABEL: stack})
             return checked(found, ScaledObjectShape)
 
-    def scaled_object(self, name: str) -> dict[str, Any] | None:
-        """One ScaledObject; None if it is gone."""
+    def hpas(self) -> list[dict[str, Any]]:
+        """Every HPA of the namespace, in one call."""
         with self._reaching():
-            return self._one(ScaledObject, name, ScaledObjectShape)
+            found = checked(self._client.list(Autoscaler), AutoscalerShape)
+            # Of others only name and minimum are looked at.
+            checked((item for item in found if item["metadata"].get("labels")), AdoptedAutoscalerShape)
+            return found
 
-    def patch(self, name: str, patch: dict[str, Any]) -> None:
-        """Send a JSON merge patch for one ScaledObject, as our own field manager.
+    def target(self, kind: Kind, name: str) -> dict[str, Any] | None:
+        """One object that scales a service; None if it is gone."""
+        with self._reaching():
+            return self._one(*_KINDS[kind], name)
+
+    def patch(self, kind: Kind, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch for one ScaledObject or HPA, as our own field manager.
 
         Raises:
             Conflict: it was written, or deleted, since it was read.
             Refused: validation, a policy, an admission webhook or a Role said no to this one object.
         """
         with self._reaching(), _answering():
-            self._client.patch(ScaledObject, name, patch, patch_type=PatchType.MERGE)
-
-    def minimums(self) -> dict[str, int]:
-        """HPA name -> minReplicas in force (absent means 1), in one call."""
-        return {item["metadata"]["name"]: (item.get("spec") or {}).get("minReplicas", 1) for item in self._hpas()}
-
-    def running(self) -> dict[str, int]:
-        """HPA name -> replicas of its target as it last saw them, in one call."""
-        hpas = self._hpas()
-        return {item["metadata"]["name"]: (item.get("status") or {}).get("currentReplicas", 0) for item in hpas}
+            self._client.patch(_KINDS[kind][0], name, patch, patch_type=PatchType.MERGE)
 
     def config_map(self, name: str) -> dict[str, Any] | None:
         """One ConfigMap; None if there is none.
@@ -124,7 +137,7 @@ class Cluster:
             Refused: no Role lets us read it.
         """
         with self._reaching(), _answering():
-            return self._one(ConfigMap, name, ConfigMapShape)
+            return self._one(ConfigMap, ConfigMapShape, name)
 
     def create_config_map(self, name: str, labels: dict[str, str], data: dict[str, str]) -> None:
         """Make one. Raises `Conflict` if somebody else has, or `Refused`."""
@@ -144,7 +157,7 @@ class Cluster:
             self._client.delete(ConfigMap, name)
 
     def _one(
-        self, kind: type[GenericNamespacedResource], name: str, shape: type[msgspec.Struct]
+        self, kind: type[GenericNamespacedResource], shape: type[msgspec.Struct], name: str
     ) -> dict[str, Any] | None:
         try:
             return checked([self._client.get(kind, name)], shape)[0]
@@ -153,14 +166,10 @@ class Cluster:
                 return None
             raise
 
-    def _hpas(self) -> list[dict[str, Any]]:
+    def pods(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Every pod that carries these labels, in one call."""
         with self._reaching():
-            return checked(self._client.list(Autoscaler), AutoscalerShape)
-
-    def pods(self, stack: str) -> list[dict[str, Any]]:
-        """Every pod that carries the stack's label, in one call."""
-        with self._reaching():
-            return checked(self._client.list(Pod, labels={ownership.STACK_LABEL: stack}), PodShape)
+            return checked(self._client.list(Pod, labels=dict(labels)), PodShape)
 
     def listed(
         self, resource: Any, each: Callable[[dict[str, Any]], T], *, everywhere: bool, without: Mapping[str, list[str]]

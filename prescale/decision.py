@@ -1,4 +1,4 @@
-"""What one run does to one ScaledObject: a pure function of (windows, orders, observed state, now).
+"""What one run does to one ScaledObject or HPA: a pure function of (windows, orders, observed state, now).
 
 The floor is recomputed, never restored: floor(now) = max(baseline, every active event, every order). Raising needs one
 voice, lowering needs certainty. One patch carries all of it: a crash leaves either the old state or the new one.
@@ -25,7 +25,7 @@ from stacks import ownership
 class Decision:
     """What to do, and why.
 
-    `target` is the minReplicaCount that should be, `wanted` what baseline and `events` alone ask for. `patch` is a
+    `target` is the minimum that should be, `wanted` what baseline and `events` alone ask for. `patch` is a
     JSON merge patch, None if all is as it should be. `findings` need a person: the run exits 1. `warm` is how many
     replicas the events are known to have had Ready.
     """
@@ -49,7 +49,7 @@ def decide(
     by_hand: bool = False,
     lets_a_person_go: bool = False,
 ) -> Decision:
-    """Decide for one ScaledObject.
+    """Decide for one object.
 
     Args:
         windows: of this object's service, from `calendar`.
@@ -100,7 +100,8 @@ def baseline_of(observed: Observed) -> tuple[int | None, list[str]]:
     if text is not None and text.isascii() and text.isdigit() and len(text) < 7:
         return int(text), []
     state = "is missing" if text is None else f"is {text!r}, not a number of replicas"
-    fix = "Nothing is lowered. Run `pulumi up`, which writes it."
+    writes = "Run `warmline prescale adopt` again" if observed.is_adopted else "Run `pulumi up`"
+    fix = f"Nothing is lowered. {writes}, which writes it."
     return None, [f"the annotation {ownership.BASELINE_ANNOTATION} {state}. {fix}"]
 
 
@@ -142,16 +143,20 @@ def _above_ceiling(observed: Observed, kept: Kept | None, target: int) -> str:
     ceiling = f"the live ceiling of {observed.max_replicas}"
     if kept and target == kept.floor:
         # Source: KEDA 2.21, CheckReplicaCountBoundsAreValid; only without its webhook does such an object come about.
-        broken = f"a person's minReplicaCount of {target} is above {ceiling}, so KEDA takes no floor over"
+        broken = f"a person's {observed.fields.minimum} of {target} is above {ceiling}, so KEDA takes no floor over"
         return f"{broken}. Set it to {observed.max_replicas} or less; nothing was changed."
-    return f"a minReplicaCount of {target} was refused, it is above {ceiling}. {claiming.RAISE_CEILING}"
+    refused = f"a {observed.fields.minimum} of {target} was refused, it is above {ceiling}"
+    return f"{refused}. {claiming.raise_ceiling(observed)}"
 
 
 def _not_in_force(observed: Observed, claims: Claims) -> list[str]:
-    """What keeps a floor on the ScaledObject from being one on the pods."""
+    """What keeps a floor on the object from being one on the pods."""
     if not claims.events:
         return []
     findings = []
+    if observed.kind == "HorizontalPodAutoscaler" and observed.is_at_zero:
+        fix = "Scale the target to 1: from there on the HPA has the floor again."
+        findings.append(f"the target of HPA {observed.name} has 0 replicas, so the HPA rests and no floor is. {fix}")
     if observed.paused:
         fix = "Remove the annotation: the floor is in force as soon as KEDA scales again."
         findings.append(f"KEDA is paused ({observed.paused}), so no floor is in force. {fix}")
@@ -177,8 +182,10 @@ def _activation(observed: Observed, before: Record, claims: Claims, target: int,
 
     At 0 replicas with a trigger that fails, as it does where only the engines have the metric, and with
     idleReplicaCount, KEDA does not look at the floor without it. Every event gets it, whatever its baseline: how many
-    replicas run is not in the object, and a pause or a person may have left none.
+    replicas run is not in the object, and a pause or a person may have left none. An HPA has no such word.
     """
+    if observed.kind != "ScaledObject":
+        return None
     if claims.events or _is_stuck(observed, target):
         return ("keep" if before.activated else None) if observed.is_activated else "set"
     if before.activated:
@@ -187,8 +194,9 @@ def _activation(observed: Observed, before: Record, claims: Claims, target: int,
 
 
 def _is_stuck(observed: Observed, target: int) -> bool:
-    """Whether nothing runs although nobody wants it so."""
-    return observed.is_at_zero and target > 0 and observed.idle_replicas is None and not observed.paused
+    """Whether nothing runs although nobody wants it so, and KEDA can be told."""
+    is_kedas = observed.kind == "ScaledObject" and observed.idle_replicas is None and not observed.paused
+    return observed.is_at_zero and target > 0 and is_kedas
 
 
 def _says_nothing(after: Record, target: int, wanted: int) -> bool:
@@ -217,7 +225,7 @@ def patch_to(observed: Observed, after: Record | None, target: int, activation: 
     if annotations:
         patch["metadata"] = {"annotations": annotations}
     if target != observed.live:
-        patch["spec"] = {"minReplicaCount": target}
+        patch["spec"] = {observed.fields.minimum: target}
     if not patch:
         return None
     # The server refuses it if anybody wrote in between; then the next read decides.

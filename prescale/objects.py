@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from whenever import Instant
 
 from prescale.clock import Clock
+from stacks.adopted import Kind
 
 
 class Conflict(Exception):  # noqa: N818 - it names the state
@@ -38,17 +39,14 @@ class Objects(Protocol):
     def scaled_objects(self, stack: str) -> list[dict[str, Any]]:
         """Every ScaledObject that carries the stack's label, in one call."""
 
-    def scaled_object(self, name: str) -> dict[str, Any] | None:
-        """One ScaledObject; None if it is gone."""
+    def hpas(self) -> list[dict[str, Any]]:
+        """Every HPA of the namespace, in one call."""
 
-    def patch(self, name: str, patch: dict[str, Any]) -> None:
-        """Send a JSON merge patch. Raises `Conflict` or `Refused`."""
+    def target(self, kind: Kind, name: str) -> dict[str, Any] | None:
+        """One object that scales a service; None if it is gone."""
 
-    def minimums(self) -> dict[str, int]:
-        """HPA name -> minReplicas in force, in one call."""
-
-    def running(self) -> dict[str, int]:
-        """HPA name -> replicas of its target as it last saw them, in one call."""
+    def patch(self, kind: Kind, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch for one. Raises `Conflict` or `Refused`."""
 
     def config_map(self, name: str) -> dict[str, Any] | None:
         """One ConfigMap; None if there is none."""

@@ -1,12 +1,16 @@
-"""One ScaledObject as the pre-scaler sees it, and who wrote its minReplicaCount."""
+"""One object that scales a service as the pre-scaler sees it, and who wrote its floor.
+
+It is a ScaledObject, or an HPA that others made and no ScaledObject owns: the decision is the same for both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from stacks import ownership
+from stacks.adopted import Kind
 
 # Source: KEDA 2.21, apis/keda/v1alpha1/scaledobject_types.go (the HPA's default maximum).
 DEFAULT_MAX_REPLICAS = 100
@@ -18,11 +22,26 @@ Writer = Literal["prescale", "builder", "person"]
 
 
 @dataclass(frozen=True)
+class Fields:
+    """What one kind calls floor and ceiling below `spec`, and itself where there is little room."""
+
+    minimum: str
+    maximum: str
+    short: str
+
+
+FIELDS: Mapping[Kind, Fields] = {
+    "ScaledObject": Fields("minReplicaCount", "maxReplicaCount", "ScaledObject"),
+    "HorizontalPodAutoscaler": Fields("minReplicas", "maxReplicas", "HPA"),
+}
+
+
+@dataclass(frozen=True)
 class Observed:
     """What one read of the API server said.
 
-    `min_writer` is who wrote `spec.minReplicaCount`; None where the server did not say. `is_at_zero` says that the HPA
-    rests since its target has no replicas; False where KEDA does not say it (before 2.21).
+    `min_writer` is who wrote the floor's field; None where the server did not say. `is_at_zero` says that the HPA rests
+    since its target has no replicas; False where KEDA does not say it (before 2.21).
     """
 
     name: str
@@ -36,6 +55,16 @@ class Observed:
     hpa_name: str = ""
     min_writer: Writer | None = None
     is_at_zero: bool = False
+    kind: Kind = "ScaledObject"
+
+    @property
+    def fields(self) -> Fields:
+        return FIELDS[self.kind]
+
+    @property
+    def is_adopted(self) -> bool:
+        """Whether others made it."""
+        return ownership.ADOPTED_ANNOTATION in self.annotations
 
     @property
     def live(self) -> int:
@@ -84,15 +113,41 @@ def observe(scaled_object: Mapping[str, Any]) -> Observed:
         idle_replicas=spec.get("idleReplicaCount"),
         annotations=metadata.get("annotations") or {},
         hpa_name=status.get("hpaName") or _hpa_name(metadata["name"], spec),
-        min_writer=_min_writer(metadata),
-        is_at_zero=_is_at_zero(status),
+        min_writer=_min_writer(metadata, "minReplicaCount"),
+        # Source: KEDA 2.21, checkHPAHealth: the condition mirrors the HPA's, and is looked at with every poll.
+        is_at_zero=_rests(status, "HPAActive"),
     )
 
 
-def _is_at_zero(status: Mapping[str, Any]) -> bool:
-    # Source: KEDA 2.21, checkHPAHealth: the condition mirrors the HPA's, and is looked at with every poll.
+def observe_hpa(hpa: Mapping[str, Any]) -> Observed:
+    """Read an `autoscaling/v2` HPA as the API server returns it. Without minReplicas it has 1."""
+    metadata, spec = hpa["metadata"], hpa["spec"]
+    labels = metadata.get("labels") or {}
+    return Observed(
+        name=metadata["name"],
+        namespace=metadata["namespace"],
+        service=labels.get(ownership.SERVICE_LABEL, metadata["name"]),
+        resource_version=metadata["resourceVersion"],
+        min_replicas=spec.get("minReplicas", 1),
+        max_replicas=spec["maxReplicas"],
+        annotations=metadata.get("annotations") or {},
+        hpa_name=metadata["name"],
+        min_writer=_min_writer(metadata, "minReplicas"),
+        # Source: Kubernetes 1.34, horizontal.go: of a target at 0 it computes nothing, the floor neither.
+        is_at_zero=_rests(hpa.get("status") or {}, "ScalingActive"),
+        kind="HorizontalPodAutoscaler",
+    )
+
+
+OBSERVE: Mapping[Kind, Callable[[Mapping[str, Any]], Observed]] = {
+    "ScaledObject": observe,
+    "HorizontalPodAutoscaler": observe_hpa,
+}
+
+
+def _rests(status: Mapping[str, Any], condition: str) -> bool:
     conditions = status.get("conditions") or []
-    return any(item.get("type") == "HPAActive" and item.get("reason") == "ScalingDisabled" for item in conditions)
+    return any(item.get("type") == condition and item.get("reason") == "ScalingDisabled" for item in conditions)
 
 
 def _hpa_name(name: str, spec: Mapping[str, Any]) -> str:
@@ -100,13 +155,13 @@ def _hpa_name(name: str, spec: Mapping[str, Any]) -> str:
     return config.get("name") or f"keda-hpa-{name}"
 
 
-def _min_writer(metadata: Mapping[str, Any]) -> Writer | None:
-    """Who owns minReplicaCount, from the server's own book of field owners.
+def _min_writer(metadata: Mapping[str, Any], minimum: str) -> Writer | None:
+    """Who owns the floor, from the server's own book of field owners.
 
     The builder is known by what only it writes: it applied the baseline annotation (server-side apply; a person's
     patch or edit is an update). A field that a person owns too is the person's.
     """
-    owners = _owners(metadata, "f:spec", "f:minReplicaCount")
+    owners = _owners(metadata, "f:spec", f"f:{minimum}")
     if not owners:
         return None
     baseline = f"f:{ownership.BASELINE_ANNOTATION}"

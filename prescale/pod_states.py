@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from whenever import Instant
@@ -12,8 +12,16 @@ from whenever import Instant
 from prescale.lead_time import pod as typed
 from prescale.lead_time.progress import NODES, Progress, progress
 from stacks import ownership
+from stacks.loader import Stack
 
 DEFAULT_PORT = 8000
+
+
+class Pods(Protocol):
+    """`prescale.cluster.Cluster`, as far as it is needed here."""
+
+    def pods(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Every pod that carries these labels, in one call."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,21 @@ class PodState:
     created: Instant
     is_ready: bool
     progress: Progress
+
+
+def pods_of(cluster: Pods, stack: Stack) -> list[dict[str, Any]]:
+    """Every pod of the stack as the API server returned it; those of adopted services with the labels ours have.
+
+    One call, and one more for each service that others built.
+    """
+    found = cluster.pods({ownership.STACK_LABEL: stack.name})
+    for name, adopted in stack.platform.adopted.items():
+        ours = {ownership.STACK_LABEL: stack.name, ownership.SERVICE_LABEL: name}
+        for pod in cluster.pods(adopted.pod_labels):
+            labels = pod["metadata"].get("labels") or {}
+            if labels.get(ownership.STACK_LABEL) != stack.name:  # else it is among the others
+                found.append({**pod, "metadata": {**pod["metadata"], "labels": {**labels, **ours}}})
+    return found
 
 
 def pod_states(pods: Sequence[Mapping[str, Any]]) -> tuple[PodState, ...]:

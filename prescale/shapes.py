@@ -76,6 +76,24 @@ class AutoscalerShape(msgspec.Struct):
     status: _AutoscalerStatus | None = None
 
 
+class _AdoptedSpec(msgspec.Struct):
+    maxReplicas: int  # noqa: N815
+    minReplicas: int = 1  # noqa: N815
+
+
+class _AdoptedStatus(msgspec.Struct):
+    currentReplicas: int = 0  # noqa: N815
+    conditions: list[_Condition] | None = None
+
+
+class AdoptedAutoscalerShape(msgspec.Struct):
+    """Of an HPA whose floor is ours, or may be."""
+
+    metadata: _Metadata
+    spec: _AdoptedSpec
+    status: _AdoptedStatus | None = None
+
+
 class ConfigMapShape(msgspec.Struct):
     metadata: _Metadata
     data: dict[str, str] | None = None

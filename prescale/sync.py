@@ -1,22 +1,24 @@
-"""One run: read every object of the stack, decide, patch, and see that the HPAs follow."""
+"""One run: read every object of the stack, decide, patch, and see that the HPAs show it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from whenever import Instant
 
-from prescale import absence
+from prescale import absence, targets
 from prescale.clock import Clock
 from prescale.decision import Decision, decide
 from prescale.objects import Conflict, Objects, Refused
-from prescale.observed import Observed, observe
+from prescale.observed import OBSERVE, Observed
 from prescale.orders import store
 from prescale.orders.order import Order, Orders
+from prescale.outcome import Outcome, checked, outcome_of
+from prescale.targets import Targets
 from prescale.timetable import Timetable
+from stacks.adopted import Adopted
 from stacks.reach import OutOfReach
 
 # A write in between is answered by reading and deciding again; each time somebody else has won.
@@ -27,46 +29,11 @@ POLL_S = 0.25
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run did to one object, or would do.
-
-    `was` and `target` are minReplicaCount before and after. `hpa_name` is set where the HPA must show the target, and
-    `in_force_s` is how long it took to, in seconds after the patch; None where it was so already, or never was.
-    `wanted` is what baseline, events and orders ask for, and `until` when the last of these ends; `orders` are those of
-    the service that are in force. `hpa` names the HPA, `hpa_min` is its minReplicas where the run had to look.
-    `observed` is the object as it was decided on, and `warm` how many replicas its events are known to have had Ready.
-    """
-
-    service: str
-    was: int | None
-    target: int | None
-    patch: dict[str, Any] | None = None
-    patched_at: float | None = None
-    hpa_name: str | None = None
-    in_force_s: float | None = None
-    events: tuple[str, ...] = ()
-    orders: tuple[Order, ...] = ()
-    notes: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    wanted: int | None = None
-    until: Instant | None = None
-    hpa: str | None = None
-    hpa_min: int | None = None
-    observed: Observed | None = None
-    warm: int = 0
-
-    @property
-    def is_in_force(self) -> bool:
-        """Whether the HPA was seen to show what was asked of it."""
-        return self.hpa_name is not None and self.hpa_min is not None and self.hpa_min >= (self.target or 0)
-
-
-@dataclass(frozen=True)
 class Run:
     """The surroundings of one run, over `services` or, by hand, over some of them.
 
-    For dry runs only, `at` plays another time, `proposed` are orders as if they had been said, and `taken_back` names
-    those as if they had not. `by_hand` and `lets_a_person_go` are `decide`'s.
+    `adopted` are those that others built. For dry runs only, `at` plays another time, `proposed` are orders as if they
+    had been said, and `taken_back` names those as if they had not. `by_hand` and `lets_a_person_go` are `decide`'s.
     """
 
     stack: str
@@ -80,6 +47,11 @@ class Run:
     taken_back: tuple[str, ...] = ()
     by_hand: bool = False
     lets_a_person_go: bool = False
+    adopted: Mapping[str, Adopted] = field(default_factory=dict)
+
+    def targets(self) -> Targets:
+        """The objects whose floors are ours."""
+        return targets.read(self.objects, self.stack, targets.kinds_of(self.services, self.adopted))
 
     def clock(self) -> Clock:
         """The time to decide by: asked anew before every decision."""
@@ -113,69 +85,47 @@ def sync(run: Run) -> tuple[Outcome, ...]:
         OutOfReach: the cluster did not answer; its text says what had been changed before, if anything.
     """
     outcomes: list[Outcome] = []
-    found = sorted(map(observe, run.objects.scaled_objects(run.stack)), key=lambda observed: observed.name)
+    found = run.targets()
     orders = run.orders()
-    for observed in found:
+    for observed in found.observed:
         if run.by_hand and observed.service not in run.services:
             continue
         try:
-            outcomes.append(_settle(run, observed, orders))
+            outcomes.append(_settle(run, observed, orders, found.minimums))
         except OutOfReach as error:
             raise _after(outcomes, error) from None
-    outcomes += _without_object(run, {observed.service for observed in found}, orders)
+    outcomes += _without_object(run, {observed.service for observed in found.observed}, orders)
     if run.dry_run or not any(outcome.hpa_name for outcome in outcomes):
         return tuple(outcomes)
     try:
-        return _verify(run, outcomes)
+        return _verify(run, outcomes, found.minimums)
     except OutOfReach as error:
         raise _after(outcomes, error) from None
 
 
-def _settle(run: Run, observed: Observed, orders: Orders) -> Outcome:
+def _settle(run: Run, observed: Observed, orders: Orders, minimums: Mapping[str, int] | None) -> Outcome:
     """Decide and patch until nobody writes in between."""
     for _ in range(ATTEMPTS):
         decision = run.decide(observed, orders)
-        outcome = _outcome(run.table, observed, decision, orders.in_force(run.clock(), observed.service))
+        in_force = orders.in_force(run.clock(), observed.service)
+        outcome = outcome_of(run.table, observed, decision, in_force, minimums)
         if run.dry_run or decision.patch is None:
             return outcome
         try:
-            run.objects.patch(observed.name, decision.patch)
+            run.objects.patch(observed.kind, observed.name, decision.patch)
         except Refused as error:
-            fix = "Mend the ScaledObject, or give the user a Role that may patch it, then run sync again."
+            fix = f"Mend the {observed.fields.short}, or give the user a Role that may patch it, then run sync again."
             reason = f"the patch was refused: {error}. {fix}"
             return replace(outcome, patch=None, hpa_name=None, findings=(*outcome.findings, reason))
         except Conflict:
-            latest = run.objects.scaled_object(observed.name)
+            latest = run.objects.target(observed.kind, observed.name)
             if latest is None:
                 return replace(outcome, patch=None, hpa_name=None, notes=("it was deleted meanwhile",))
-            observed, orders = observe(latest), run.orders()
+            observed, orders = OBSERVE[observed.kind](latest), run.orders()
         else:
             return replace(outcome, patched_at=time.monotonic())
     reason = f"somebody else wrote it {ATTEMPTS} times while we tried. Find out who, then run sync again."
     return Outcome(observed.service, observed.live, None, findings=(reason,))
-
-
-def _outcome(table: Timetable, observed: Observed, decision: Decision, orders: tuple[Order, ...]) -> Outcome:
-    is_set = decision.patch is not None and decision.target > observed.live
-    is_settled = decision.patch is not None or decision.target == observed.live
-    is_asked = is_set or bool(decision.events)
-    must_show = is_asked and is_settled and not observed.paused and decision.target > 0
-    return Outcome(
-        service=observed.service,
-        was=observed.live,
-        target=decision.target,
-        patch=decision.patch,
-        hpa_name=observed.hpa_name if must_show else None,
-        events=tuple(held.event for held in decision.events),
-        orders=orders,
-        notes=decision.notes,
-        findings=(*decision.findings, *(said for service, said in table.findings if service == observed.service)),
-        wanted=decision.wanted,
-        until=max((held.until for held in decision.events), default=None),
-        hpa=observed.hpa_name,
-        observed=observed,
-        warm=decision.warm,
-    )
 
 
 def _without_object(run: Run, seen: set[str], orders: Orders) -> list[Outcome]:
@@ -183,15 +133,14 @@ def _without_object(run: Run, seen: set[str], orders: Orders) -> list[Outcome]:
     for service in run.services:
         if service in seen:
             continue
+        text = absence.of(run.stack, run.objects.where, run.adopted.get(service), are_others=bool(seen))
         if not seen:
             # Also without an event: who finds it out at the raise has no time left to build it.
-            text = absence.nothing_of(run.stack, run.objects.where)
             outcomes.append(Outcome(service, None, None, findings=(text,)))
             continue
         clock = run.clock()
         windows = (window for window in run.table.of(service) if window.active(clock.now))
         active = [window for window in windows if not orders.cancel(window.event, service, clock)]
-        text = absence.not_among_the_others(run.stack, run.objects.where)
         if active:
             outcomes.append(Outcome(service, None, None, findings=(f"{active[0].event}: {text}",)))
         else:
@@ -199,15 +148,19 @@ def _without_object(run: Run, seen: set[str], orders: Orders) -> list[Outcome]:
     return outcomes
 
 
-def _verify(run: Run, outcomes: list[Outcome]) -> tuple[Outcome, ...]:
+def _verify(run: Run, outcomes: list[Outcome], shown: Mapping[str, int] | None) -> tuple[Outcome, ...]:
     """Look at the HPAs until all follow or the time is up.
 
     Also where this run patched nothing: another one, at work or killed, may have patched a moment ago.
+
+    Args:
+        shown: what they showed when the objects were read, where they were listed; it does where nothing was patched.
     """
     in_force_at: dict[str, float] = {}
     deadline = time.monotonic() + IN_FORCE_WITHIN_S
+    minimums = shown if not any(outcome.patched_at for outcome in outcomes) else None
     while True:
-        minimums = run.objects.minimums()
+        minimums = targets.minimums_of(run.objects.hpas()) if minimums is None else minimums
         now = time.monotonic()
         waiting = False
         for outcome in outcomes:
@@ -218,25 +171,9 @@ def _verify(run: Run, outcomes: list[Outcome]) -> tuple[Outcome, ...]:
             else:
                 waiting = True
         if not waiting or now >= deadline:
-            return tuple(_checked(outcome, minimums, in_force_at) for outcome in outcomes)
+            return tuple(checked(outcome, minimums, in_force_at) for outcome in outcomes)
         time.sleep(POLL_S)
-
-
-def _checked(outcome: Outcome, minimums: dict[str, int], in_force_at: dict[str, float]) -> Outcome:
-    name = outcome.hpa_name
-    outcome = replace(outcome, hpa_min=minimums.get(outcome.hpa or ""))
-    if name is None:
-        return outcome
-    if name in in_force_at:
-        if outcome.patched_at is None:
-            return outcome
-        return replace(outcome, in_force_s=in_force_at[name] - outcome.patched_at)
-    shown = f"HPA {name} has minReplicas {minimums[name]}" if name in minimums else f"there is no HPA {name}"
-    fix = (
-        f"Look at `kubectl describe scaledobject {outcome.service}`: KEDA keeps the old HPA while a trigger is broken."
-    )
-    finding = f"the floor is not in force: {shown}, not {outcome.target}. {fix}"
-    return replace(outcome, findings=(*outcome.findings, finding))
+        minimums = None
 
 
 def _after(outcomes: list[Outcome], error: OutOfReach) -> OutOfReach:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from whenever import Instant, ZonedDateTime
 
@@ -16,7 +15,7 @@ from prescale.clock import Clock
 from prescale.decision import decide
 from prescale.floors.ramp import Rise
 from prescale.lead_time.reckoning import LeadTime, of_spec
-from prescale.observed import observe
+from prescale.observed import Observed
 from prescale.orders.order import NONE, Orders
 from prescale.pod_states import PodState
 from prescale.timetable import Timetable
@@ -59,11 +58,11 @@ class Warmth:
 
 @dataclass(frozen=True)
 class Sighting:
-    """What one look at `where` showed: ScaledObjects, pods and orders of the stack, HPA name -> minReplicas."""
+    """What one look at `where` showed: scaling objects, pods and orders of the stack, HPA name -> minReplicas."""
 
     stack: str
     where: str
-    scaled_objects: Sequence[Mapping[str, Any]]
+    observed: Sequence[Observed]
     minimums: Mapping[str, int]
     pods: Sequence[PodState]
     orders: Orders = NONE
@@ -111,16 +110,15 @@ def _of_one(
     active = [window for window in windows if not orders.cancel(window.event, name, Clock(at))]
     governing = max(active, key=lambda window: window.floor_at(at), default=None)
     rise = governing.rise_at(at) if governing else None
-    found = [observe(item) for item in sighting.scaled_objects]
-    observed = next((item for item in found if item.service == name), None)
+    observed = next((item for item in sighting.observed if item.service == name), None)
     floor = governing.floor_at(at) if governing else 0
     event = governing.event if governing else None
     notes: tuple[str, ...] = ()
     hpa_min = None
     if observed is None:
         floor = max(floor, service.replicas.min)
-        absent = absence.not_among_the_others if found else absence.nothing_of
-        notes = (absent(sighting.stack, sighting.where),)
+        are_others = bool(sighting.observed)
+        notes = (absence.of(sighting.stack, sighting.where, service.adopted, are_others=are_others),)
     else:
         # What a run would want then: it knows of events that vanished from the calendar, and of broken annotations.
         wanted = decide(observed, table.of(name), table.calendar, Clock(at), orders)
@@ -143,7 +141,7 @@ def _of_one(
         hpa_min=hpa_min,
         ready=len(ready),
         answering=answering,
-        missing=_missing(floor, hpa_min, len(ready), answering, is_built=observed is not None),
+        missing=_missing(floor, hpa_min, len(ready), answering, absent=None if observed else service),
         notes=notes,
         # Nothing scales what is not there: a time of readiness would be made up.
         ready_by=ready_by(floor, pods, lead, rise, now) if observed else None,
@@ -151,10 +149,10 @@ def _of_one(
     )
 
 
-def _missing(floor: int, hpa_min: int | None, ready: int, answering: int, *, is_built: bool) -> tuple[str, ...]:
+def _missing(floor: int, hpa_min: int | None, ready: int, answering: int, *, absent: Service | None) -> tuple[str, ...]:
     missing = []
-    if not is_built:  # a baseline of 0 asks for no replica now, and no event could raise it
-        missing.append("no ScaledObject")
+    if absent:  # a baseline of 0 asks for no replica now, and no event could raise it
+        missing.append(f"{absent.adopted.name} is not adopted" if absent.adopted else "no ScaledObject")
     elif floor and hpa_min is None:
         missing.append("no HPA")
     elif hpa_min is not None and hpa_min < floor:

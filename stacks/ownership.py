@@ -1,7 +1,8 @@
 """Labels and annotations of ours on cluster objects, and who writes which field.
 
 Pulumi owns `maxReplicaCount` and the baseline annotation. `warmline prescale` owns `minReplicaCount` and the floor
-annotation. Neither writes what the other owns; every writer is known by its field manager.
+annotation. Neither writes what the other owns; every writer is known by its field manager. On what others made,
+`warmline prescale adopt` writes labels and baseline in Pulumi's place.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ SERVICE_LABEL = PREFIX + "service"
 BASELINE_ANNOTATION = PREFIX + "baseline"
 # Compact JSON of `prescale.record.Record`. `warmline prescale` writes it, and removes it at the baseline.
 FLOOR_ANNOTATION = PREFIX + "floor"
+# Who adopted it, for people; and the mark that it was adopted and not built.
+ADOPTED_ANNOTATION = PREFIX + "adopted-by"
 FIELD_MANAGER = "warmline-prescale"
 
 # Source: KEDA 2.21 apis/keda/v1alpha1/scaledobject_types.go

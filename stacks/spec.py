@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from stacks.adopted import Adopted, Kind
+from stacks.adopted import Adopted
 from stacks.field_types import (
     DNS_LABEL,
     IMAGE_BY_DIGEST,
@@ -238,19 +238,10 @@ class Platform(Spec):
 
     @property
     def built(self) -> dict[str, Service]:
-        """Those that Warmline builds; the others were built by other hands."""
+        """Those that Warmline builds."""
         return {name: service for name, service in self.services.items() if service.adopted is None}
 
     @property
-    def scaled_objects(self) -> tuple[str, ...]:
-        """Name of every ScaledObject whose floor is ours: of a built service its own name."""
-        return (*self.built, *self._adopted("ScaledObject"))
-
-    @property
-    def adopted_hpas(self) -> tuple[str, ...]:
-        """Name of every HPA whose floor is ours. Without any, none is looked for."""
-        return self._adopted("HorizontalPodAutoscaler")
-
-    def _adopted(self, kind: Kind) -> tuple[str, ...]:
-        found = (service.adopted for service in self.services.values() if service.adopted)
-        return tuple(one.name for one in found if one.kind == kind)
+    def adopted(self) -> dict[str, Adopted]:
+        """Service -> what scales it, of those that other hands built."""
+        return {name: service.adopted for name, service in self.services.items() if service.adopted}

@@ -30,14 +30,15 @@ class Desk:
         self.stack = load_stack(stack)
         self.now = clock.now()
         self.cluster = Cluster.of(self.stack.platform.cluster.context, self.stack.platform.namespace)
-        services = tuple(self.stack.platform.services)
+        services, adopted = tuple(self.stack.platform.services), self.stack.platform.adopted
         table = timetable(self.stack, self.now)
-        self.run = Run(stack, table, services, self.cluster, clock.now, dry_run=dry_run, by_hand=True)
+        self.run = Run(stack, table, services, self.cluster, clock.now, dry_run=dry_run, by_hand=True, adopted=adopted)
 
     def uninstall_run(self) -> Uninstall:
         """The run that takes everything to its baseline."""
         run = self.run
-        return Uninstall(run.stack, run.table, run.services, run.objects, run.read_clock, dry_run=run.dry_run)
+        here = run.stack, run.table, run.services, run.objects, run.read_clock
+        return Uninstall(*here, dry_run=run.dry_run, adopted=run.adopted)
 
     def check(self, service: str) -> None:
         """Refuse a service that the stack does not have."""

@@ -74,23 +74,24 @@ def _look(stack: str, at: str | None, pods_via: str) -> _Look:
     asked = moment(at, loaded)
     timetable(loaded, asked)  # what is wrong with it is found before any cluster is asked
 
+    from prescale import targets
     from prescale.asking import asker
     from prescale.clock import Clock
     from prescale.cluster import Cluster
     from prescale.on_time import planning
     from prescale.orders import store
-    from prescale.pod_states import pod_states
+    from prescale.pod_states import pod_states, pods_of
     from prescale.warmth import Sighting, look
 
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
-    raw = cluster.pods(stack)
+    raw = pods_of(cluster, loaded)
     now = read_clock()
     by = planning.plan_with(cluster, loaded, raw, asked, cluster.clock(now).best)
-    seen = cluster.scaled_objects(stack), cluster.minimums(), pod_states(raw)
-    orders = store.read(cluster, stack)
-    sighting = Sighting(stack, cluster.where, *seen, orders)
-    ask = asker(cluster, "direct" if pods_via == "direct" else "api")
     services = loaded.platform.services
+    observed, minimums = targets.with_minimums(cluster, stack, services, loaded.platform.adopted)
+    orders = store.read(cluster, stack)
+    sighting = Sighting(stack, cluster.where, observed, minimums, pod_states(raw), orders)
+    ask = asker(cluster, "direct" if pods_via == "direct" else "api")
     warmths = look(by.table, services, sighting, ask, at=asked, now=now, lead_times=by.lead_times)
     return _Look(stack, asked, loaded.calendar.timezone, warmths, orders.in_force(Clock(asked)), by)
 

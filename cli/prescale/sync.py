@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from whenever import Instant
 
     from prescale.cluster import Cluster
+    from prescale.outcome import Outcome
     from prescale.runs.report import RunReport
-    from prescale.sync import Outcome
     from prescale.timetable import Timetable
     from stacks.spec import Platform
 
@@ -117,7 +117,8 @@ def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     services = tuple(loaded.platform.services)
     by = planning.plan_if_it_may_differ(cluster, loaded, planned, now)
-    run = Run(stack, by.table, services, cluster, read_clock, dry_run=dry_run, at=now if at else None)
+    adopted = loaded.platform.adopted
+    run = Run(stack, by.table, services, cluster, read_clock, dry_run=dry_run, at=now if at else None, adopted=adopted)
     outcomes = run_once(run)
     seen = following.Followed(outcomes)
     if not dry_run:
@@ -127,7 +128,7 @@ def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
         from prescale.runs.looking import count_ready, with_minimums
 
         outcomes = with_minimums(cluster, outcomes)
-        ready = count_ready(cluster, stack, outcomes) if ready is None else ready
+        ready = count_ready(cluster, loaded, outcomes) if ready is None else ready
     notes, zone = (*by.notes, *seen.notes), loaded.calendar.timezone
     return _Synced(stack, now, loaded.platform, zone, by.table, outcomes, notes, cluster, ready)
 

@@ -10,7 +10,7 @@ from whenever import Instant
 
 from cli.prescale import orders_text
 from cli.prescale.text import both, utc
-from prescale.sync import Outcome
+from prescale.outcome import Outcome
 from prescale.timetable import Timetable
 
 
@@ -63,9 +63,9 @@ def _done(outcome: Outcome, table: Timetable, now: Instant, *, dry_run: bool) ->
         if coming:
             zone = coming[0].start.tz_id or "UTC"
             after = f"; next {coming[0].rise_at(now).floor} for {coming[0].event} at {both(coming[0].raise_at, zone)}"
-        return f"minReplicaCount stays {outcome.was} ({why}){after}"
+        return f"{outcome.minimum} stays {outcome.was} ({why}){after}"
     change = f"{outcome.was} -> {outcome.target}" if outcome.was != outcome.target else f"stays {outcome.was}, noted"
     if dry_run:
-        return f"minReplicaCount would be patched: {change} ({why})"
+        return f"{outcome.minimum} would be patched: {change} ({why})"
     force = "" if outcome.in_force_s is None else f"; in force on the HPA after {outcome.in_force_s:.1f} s"
-    return f"minReplicaCount {change} ({why}){force}"
+    return f"{outcome.minimum} {change} ({why}){force}"

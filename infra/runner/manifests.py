@@ -61,9 +61,11 @@ class RunnerSite:
 
 
 def runner_site(stack: str, platform: Platform, settings: Runner, files: StackFiles, managed_by: str) -> RunnerSite:
-    """The runner of a platform."""
-    namespace, hpas = platform.namespace, platform.adopted_hpas
-    return RunnerSite(stack, namespace, platform.scaled_objects, settings, files, managed_by, hpas)
+    """The runner of a platform. A ScaledObject that is built is called as its service is."""
+    adopted = platform.adopted.values()
+    scaled_objects = (*platform.built, *(one.name for one in adopted if one.kind == "ScaledObject"))
+    hpas = tuple(one.name for one in adopted if one.kind == "HorizontalPodAutoscaler")
+    return RunnerSite(stack, platform.namespace, scaled_objects, settings, files, managed_by, hpas)
 
 
 def manifests(site: RunnerSite) -> list[dict[str, Any]]:

@@ -20,9 +20,11 @@ from prescale.objects import Conflict, Refused
 from prescale.on_time import lateness
 from prescale.on_time.lateness import Need, There
 from prescale.on_time.planning import Plan, plan
-from prescale.pod_states import pod_states
-from prescale.sync import Outcome
+from prescale.outcome import Outcome
+from prescale.pod_states import pod_states, pods_of
+from prescale.targets import running_of
 from prescale.timetable import Timetable
+from stacks.adopted import Kind
 from stacks.loader import Stack
 from stacks.reach import OutOfReach
 
@@ -30,14 +32,14 @@ from stacks.reach import OutOfReach
 class Sights(keeping.ConfigMaps, Protocol):
     """`prescale.cluster.Cluster`, as far as it is needed here. Each may raise `stacks.reach.OutOfReach`."""
 
-    def pods(self, stack: str) -> list[dict[str, Any]]:
-        """Every pod that carries the stack's label, in one call."""
+    def pods(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Every pod that carries these labels, in one call."""
 
-    def running(self) -> dict[str, int]:
-        """HPA name -> replicas of its target as it last saw them, in one call."""
+    def hpas(self) -> list[dict[str, Any]]:
+        """Every HPA of the namespace, in one call."""
 
-    def patch(self, name: str, patch: dict[str, Any]) -> None:
-        """Send a JSON merge patch for one ScaledObject. Raises `Conflict` or `Refused`."""
+    def patch(self, kind: Kind, name: str, patch: dict[str, Any]) -> None:
+        """Send a JSON merge patch for what scales a service. Raises `Conflict` or `Refused`."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def follow(cluster: Sights, stack: Stack, by: Plan, outcomes: Iterable[Outcome],
         by = plan(cluster, stack, now)
         notes += by.notes
     try:
-        raw = cluster.pods(stack.name)
+        raw = pods_of(cluster, stack)
     except OutOfReach as error:
         said = f"the pods are not shown, so nobody knows how many are Ready: {error.reason}"
         return Followed(_judged_by_hpas(cluster, by, found, wanted, now), (*notes, said))
@@ -92,7 +94,7 @@ def _judged_by_hpas(
 ) -> tuple[Outcome, ...]:
     """What is not even there is not Ready either."""
     try:
-        running = cluster.running()
+        running = running_of(cluster.hpas())
     except OutOfReach:
         return outcomes
     there = {outcome.service: running.get(outcome.hpa or "", 0) for outcome in outcomes}
@@ -131,7 +133,7 @@ def _note_warm(cluster: Sights, outcome: Outcome, floor: int) -> str | None:
     patch = patch_to(outcome.observed, replace(record, warm=floor), outcome.observed.live, None)
     try:
         if patch:
-            cluster.patch(outcome.observed.name, patch)
+            cluster.patch(outcome.observed.kind, outcome.observed.name, patch)
     except Conflict:
         return None
     except (Refused, OutOfReach) as error:

@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from whenever import Instant
 
 from prescale import absence
-from prescale.claims import RAISE_CEILING
+from prescale.claims import raise_ceiling
 from prescale.clock import Clock
 from prescale.objects import Refused
-from prescale.observed import Observed, observe
+from prescale.observed import Observed
 from prescale.orders import store
 from prescale.orders.order import Order, Term, of_a_service
-from prescale.sync import Outcome, Run, sync
+from prescale.outcome import Outcome
+from prescale.sync import Run, sync
+from prescale.targets import running_of
 from stacks import ownership
 from stacks.reach import OutOfReach
 
@@ -56,7 +58,8 @@ def raise_floor(run: Run, service: str, floor: int, ends: Ends, author: Author) 
         return observed
     if floor > observed.max_replicas:
         above = f"it is above the live ceiling of {observed.max_replicas}"
-        return Answer(findings=(f"a floor of {floor} was refused, {above}. Nothing was ordered. {RAISE_CEILING}",))
+        fix = f"Nothing was ordered. {raise_ceiling(observed)}"
+        return Answer(findings=(f"a floor of {floor} was refused, {above}. {fix}",))
     order = of_a_service("now", service, floor, _term(run, ends, author))
     return carry_out(run, {service}, [order])
 
@@ -66,7 +69,8 @@ def hold(run: Run, service: str, ends: Ends, author: Author) -> Answer:
     observed = _object_of(run, service)
     if isinstance(observed, Answer):
         return observed
-    there = max(observed.live, run.objects.running().get(observed.hpa_name, 0))
+    running = running_of(run.objects.hpas())
+    there = max(observed.live, running.get(observed.hpa_name, 0))
     if there == 0:
         return Answer(findings=(f"{service} has no replicas and no floor: there is nothing to hold. Use `now`.",))
     order = of_a_service("hold", service, min(there, observed.max_replicas), _term(run, ends, author))
@@ -74,12 +78,12 @@ def hold(run: Run, service: str, ends: Ends, author: Author) -> Answer:
 
 
 def _object_of(run: Run, service: str) -> Observed | Answer:
-    found = [observe(item) for item in run.objects.scaled_objects(run.stack)]
+    found = run.targets().observed
     for observed in found:
         if observed.service == service:
             return observed
-    absent = absence.not_among_the_others if found else absence.nothing_of
-    return Answer(findings=(f"{service}: {absent(run.stack, run.objects.where)}",))
+    absent = absence.of(run.stack, run.objects.where, run.adopted.get(service), are_others=bool(found))
+    return Answer(findings=(f"{service}: {absent}",))
 
 
 def _term(run: Run, ends: Ends, author: Author) -> Term:

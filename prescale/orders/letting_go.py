@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prescale.observed import observe
 from prescale.orders.giving import Answer, Author, carry_out, said_at
 from prescale.orders.known import Known, Unknown, known, pick
 from prescale.orders.order import Order, Term, cancel_of
@@ -18,7 +17,7 @@ def cancel(run: Run, name: str, service: str | None, author: Author) -> Answer:
     Raises:
         Unknown: nothing has that name.
     """
-    found = [observe(item) for item in run.objects.scaled_objects(run.stack)]
+    found = run.targets().observed
     orders = run.orders()
     event = pick(name, service, known(run.table, orders, found, run.clock()))
     is_said = all(orders.cancel(name, one, run.clock()) for one in event.services)
@@ -31,7 +30,7 @@ def take_back(run: Run, name: str) -> Answer:
     Raises:
         Unknown: nothing has that name, or nothing cancels it.
     """
-    found = [observe(item) for item in run.objects.scaled_objects(run.stack)]
+    found = run.targets().observed
     orders = run.orders()
     event = pick(name, None, known(run.table, orders, found, run.clock()))
     cancels = [one.name for one in orders.in_force(run.clock()) if one.kind == "cancel" and one.event == name]

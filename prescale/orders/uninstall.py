@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prescale.decision import Decision, baseline_of, patch_to, record_of
 from prescale.objects import Refused
-from prescale.observed import Observed, observe
+from prescale.observed import Observed
 from prescale.orders import store
 from prescale.orders.giving import Answer
 from prescale.orders.order import SOURCE, Orders
@@ -68,7 +68,7 @@ def uninstall(run: Uninstall, even_during: Collection[str]) -> Answer:
 
 def active_events(run: Run) -> tuple[str, ...]:
     """Events that hold a floor now: of the calendar, or by their record. An order is none."""
-    found = [observe(item) for item in run.objects.scaled_objects(run.stack)]
+    found = run.targets().observed
     orders, clock = run.orders(), run.clock()
     active = {
         (window.event, window.service)

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from prescale.cluster import Cluster
-from prescale.pod_states import pod_states
-from prescale.sync import Outcome
+from prescale.outcome import Outcome
+from prescale.pod_states import pod_states, pods_of
+from prescale.targets import minimums_of
+from stacks.loader import Stack
 from stacks.reach import OutOfReach
 
 
@@ -18,18 +20,18 @@ def with_minimums(cluster: Cluster, outcomes: Iterable[Outcome]) -> tuple[Outcom
     if not any(outcome.hpa and outcome.hpa_min is None for outcome in found):
         return found
     try:
-        minimums = cluster.minimums()
+        minimums = minimums_of(cluster.hpas())
     except OutOfReach:
         return found
     return tuple(replace(outcome, hpa_min=minimums.get(outcome.hpa or "")) for outcome in found)
 
 
-def count_ready(cluster: Cluster, stack: str, outcomes: Iterable[Outcome]) -> Mapping[str, int] | None:
-    """Service -> Ready pods, in one more call while an event counts; None otherwise, or where pods are not shown."""
+def count_ready(cluster: Cluster, stack: Stack, outcomes: Iterable[Outcome]) -> Mapping[str, int] | None:
+    """Service -> Ready pods, looked at while an event counts; None otherwise, or where pods are not shown."""
     if not any(outcome.events for outcome in outcomes):
         return None
     try:
-        pods = pod_states(cluster.pods(stack))
+        pods = pod_states(pods_of(cluster, stack))
     except OutOfReach:
         return None
     return Counter(pod.service for pod in pods if pod.is_ready)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from whenever import Instant
 
-from prescale.sync import Outcome
+from prescale.outcome import Outcome
 from prescale.timetable import Timetable, Window
 
 # The exit codes of a run that came to its end; see `cli.exits`.

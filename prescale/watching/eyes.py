@@ -7,12 +7,13 @@ from typing import Any
 
 from whenever import Instant
 
+from prescale import targets
 from prescale.asking import Via, asker
 from prescale.clock import now as read_clock
 from prescale.cluster import Cluster
 from prescale.on_time.planning import Plan, plan_with
 from prescale.orders import store
-from prescale.pod_states import PodState, pod_states
+from prescale.pod_states import PodState, pod_states, pods_of
 from prescale.warmth import Sighting, look
 from prescale.watching.frame import Frame, frame
 from prescale.watching.loop import sparing
@@ -48,12 +49,12 @@ class Eyes:
         if self._cluster is None:
             self._cluster = Cluster.of(platform.cluster.context, platform.namespace)
         cluster, now = self._cluster, read_clock()
-        raw = cluster.pods(name)
+        raw = pods_of(cluster, self.stack)
         by = self._known(cluster, raw, now)
         pods = pod_states(raw)
-        objects, minimums = cluster.scaled_objects(name), cluster.minimums()
-        sighting = Sighting(name, cluster.where, objects, minimums, pods, store.read(cluster, name))
         services = platform.services
+        observed, minimums = targets.with_minimums(cluster, name, services, platform.adopted)
+        sighting = Sighting(name, cluster.where, observed, minimums, pods, store.read(cluster, name))
         warmths = look(by.table, services, sighting, self._ask, at=now, now=now, lead_times=by.lead_times)
         return frame(warmths, pods, by.table, now)
 

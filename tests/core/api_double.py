@@ -1,9 +1,9 @@
-"""An API server in memory, behind lightkube's own HTTP: ScaledObjects with KEDA's HPA, ConfigMaps, outages."""
+"""An API server in memory, behind lightkube's own HTTP: ScaledObjects and their HPAs, others, ConfigMaps, outages."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from email.utils import format_datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from whenever import Instant
 from prescale.clock import now as this_clock
 from prescale.cluster import Cluster
 from stacks import ownership
-from tests.core.cluster_double import merged, patched
+from tests.core.cluster_double import is_hpa, merged, patched
 
 OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/serving/scaledobjects"
 HPAS = "/apis/autoscaling/v2/namespaces/serving/horizontalpodautoscalers"
@@ -28,7 +28,9 @@ class ApiDouble:
     """`before_patch` runs once before the next patch is looked at: whatever it does came in between."""
 
     def __init__(self, *objects: dict[str, Any]) -> None:
-        self.objects = {item["metadata"]["name"]: item for item in objects}
+        self.objects = {item["metadata"]["name"]: item for item in objects if not is_hpa(item)}
+        self.hpas = {item["metadata"]["name"]: item for item in objects if is_hpa(item)}
+        self.workloads: dict[str, dict[str, Any]] = {}
         self.pods: list[dict[str, Any]] = []
         self.clock: Callable[[], Instant] = this_clock
         self.keda_works = True
@@ -51,40 +53,53 @@ class ApiDouble:
             return answer
         if request.url.path.startswith(CONFIG_MAPS):
             return self._config_map(request, request.url.path.removeprefix(CONFIG_MAPS).removeprefix("/"))
-        name = request.url.path.removeprefix(f"{OBJECTS}/")
+        path = request.url.path
         if request.method == "PATCH":
-            return self._patch(name, json.loads(request.content), request.url.params["fieldManager"])
-        return self._read(request, name)
+            patch, manager = json.loads(request.content), request.url.params["fieldManager"]
+            if path.startswith(HPAS):
+                return self._patch_hpa(path.removeprefix(f"{HPAS}/"), patch, manager)
+            return self._patch(path.removeprefix(f"{OBJECTS}/"), patch, manager)
+        return self._read(request, path.removeprefix(f"{OBJECTS}/"))
 
     def _handle_late(self, request: httpx2.Request) -> httpx2.Response:
         return self.handle(request)  # looked up now, so that a test may wrap it
 
     def _read(self, request: httpx2.Request, name: str) -> httpx2.Response:
         path = request.url.path
-        if path == OBJECTS:
-            key, _, value = request.url.params["labelSelector"].partition("=")
-            return self._list(item for item in self.objects.values() if item["metadata"]["labels"].get(key) == value)
-        if path == HPAS:
-            return self._list(self._hpa(hpa, least) for hpa, least in self.minimums.items())
-        if path == PODS:
-            return self._list(self.pods)
-        if name in self.objects:
-            return self._json(200, self.objects[name])
+        kedas = (self._hpa(hpa, least) for hpa, least in self.minimums.items())
+        lists: dict[str, Iterable[dict[str, Any]]] = {
+            OBJECTS: self.objects.values(),
+            HPAS: [*kedas, *map(self._listed, self.hpas.values())],
+            PODS: self.pods,
+        }
+        if path in lists:
+            return self._list(_selected(lists[path], request))
+        hpa = self.hpas.get(path.removeprefix(f"{HPAS}/"))
+        if one := self.objects.get(name) or hpa or self.workloads.get(path):
+            return self._json(200, one)
         return self._json(404, {"kind": "Status", "code": 404, "message": f"{path} not found"})
 
     def _patch(self, name: str, patch: dict[str, Any], manager: str) -> httpx2.Response:
+        return self._patch_one(self.objects, name, patch, manager)
+
+    def _patch_hpa(self, name: str, patch: dict[str, Any], manager: str) -> httpx2.Response:
+        return self._patch_one(self.hpas, name, patch, manager)
+
+    def _patch_one(
+        self, objects: dict[str, dict[str, Any]], name: str, patch: dict[str, Any], manager: str
+    ) -> httpx2.Response:
         if self.before_patch:
             self.before_patch.pop(0)()
-        current = self.objects.get(name)
+        current = objects.get(name)
         if current is None:
             return self._json(404, {"kind": "Status", "code": 404, "message": f"{name} not found"})
         if patch["metadata"]["resourceVersion"] != current["metadata"]["resourceVersion"]:
             return self._json(409, {"kind": "Status", "code": 409, "message": "the object has been modified"})
         patch["metadata"].pop("resourceVersion")
         self.patches.append((name, patch, manager))
-        self.objects[name] = patched(current, patch, manager)
+        objects[name] = patched(current, patch, manager)
         self._reconcile()
-        return self._json(200, self.objects[name])
+        return self._json(200, objects[name])
 
     def _config_map(self, request: httpx2.Request, name: str) -> httpx2.Response:
         current = self.config_maps.get(name)
@@ -110,6 +125,10 @@ class ApiDouble:
     def _hpa(self, name: str, minimum: int) -> dict[str, Any]:
         running = {"status": {"currentReplicas": self.running[name]}} if name in self.running else {}
         return {"metadata": {"name": name}, "spec": {"minReplicas": minimum}, **running}
+
+    def _listed(self, hpa: dict[str, Any]) -> dict[str, Any]:
+        """As a list has it: without its kind, which the list's own says."""
+        return {key: value for key, value in hpa.items() if key not in {"apiVersion", "kind"}}
 
     def orders(self, stack: str = "local") -> dict[str, Any]:
         """Name -> entry of every order that is kept."""
@@ -147,6 +166,13 @@ class ApiDouble:
     def _json(self, code: int, body: dict[str, Any]) -> httpx2.Response:
         date = format_datetime(self.clock().to_stdlib().astimezone(), usegmt=False)
         return httpx2.Response(code, json=body, headers={"Date": date})
+
+
+def _selected(items: Iterable[dict[str, Any]], request: httpx2.Request) -> list[dict[str, Any]]:
+    """Those that carry every label asked for."""
+    asked = request.url.params.get("labelSelector")
+    wanted = dict(one.split("=") for one in asked.split(",")) if asked else {}
+    return [item for item in items if wanted.items() <= (item["metadata"].get("labels") or {}).items()]
 
 
 def config(server: str = "https://api.example:6443") -> SingleConfig:

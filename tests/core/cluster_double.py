@@ -1,10 +1,10 @@
-"""A ScaledObject in memory that takes merge patches as the API server does, owners included."""
+"""A ScaledObject or an HPA in memory that takes merge patches as the API server does, owners included."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from prescale.observed import Observed, observe
+from prescale.observed import Observed, observe, observe_hpa
 from stacks import ownership
 
 
@@ -60,23 +60,68 @@ def scaled_object(
 def patched(
     target: dict[str, Any], patch: dict[str, Any] | None, manager: str = ownership.FIELD_MANAGER
 ) -> dict[str, Any]:
-    """The object after `patch` by `manager`; a changed minReplicaCount is the manager's from then on."""
+    """The object after `patch` by `manager`; a changed minimum is the manager's from then on."""
     if patch is None:
         return target
     result: dict[str, Any] = merged(target, patch)
     metadata = result["metadata"]
     metadata["resourceVersion"] = str(int(target["metadata"]["resourceVersion"]) + 1)
-    changed = result["spec"].get("minReplicaCount") != target["spec"].get("minReplicaCount")
+    minimum = minimum_of(target)
+    changed = result["spec"].get(minimum) != target["spec"].get(minimum)
     if changed and metadata.get("managedFields"):
         others = [e for e in metadata["managedFields"] if "f:spec" not in e["fieldsV1"]]
-        mine = {"manager": manager, "operation": "Update", "fieldsV1": {"f:spec": {"f:minReplicaCount": {}}}}
+        mine = {"manager": manager, "operation": "Update", "fieldsV1": {"f:spec": {f"f:{minimum}": {}}}}
         metadata["managedFields"] = [*others, mine]
     return result
 
 
 def by_a_person(target: dict[str, Any], minimum: int) -> dict[str, Any]:
-    return patched(target, {"spec": {"minReplicaCount": minimum}}, "kubectl-patch")
+    return patched(target, {"spec": {minimum_of(target): minimum}}, "kubectl-patch")
 
 
 def seen(target: dict[str, Any]) -> Observed:
-    return observe(target)
+    return observe_hpa(target) if is_hpa(target) else observe(target)
+
+
+def is_hpa(target: dict[str, Any]) -> bool:
+    return bool(target["kind"] == "HorizontalPodAutoscaler")
+
+
+def minimum_of(target: dict[str, Any]) -> str:
+    """What the kind calls its minimum."""
+    return "minReplicas" if is_hpa(target) else "minReplicaCount"
+
+
+BY = {ownership.ADOPTED_ANNOTATION: "alice@laptop"}
+
+
+def foreign(
+    kind: str = "ScaledObject", minimum: int | None = 2, maximum: int = 16, *, name: str = "vllm", **metadata: Any
+) -> dict[str, Any]:
+    """As a chart leaves it: no mark of ours, and Helm wrote its minimum."""
+    low, high = ("minReplicaCount", "maxReplicaCount") if kind == "ScaledObject" else ("minReplicas", "maxReplicas")
+    spec: dict[str, Any] = {
+        high: maximum,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+    }
+    if minimum is not None:
+        spec[low] = minimum
+    managed = [{"manager": "helm", "operation": "Update", "fieldsV1": {"f:spec": {f"f:{low}": {}}}}]
+    version = "keda.sh/v1alpha1" if kind == "ScaledObject" else "autoscaling/v2"
+    known = {"name": name, "namespace": "serving", "resourceVersion": "1", "managedFields": managed}
+    return {"apiVersion": version, "kind": kind, "metadata": known | metadata, "spec": spec}
+
+
+def adopted_hpa(
+    minimum: int | None = 2,
+    maximum: int = 16,
+    baseline: str = "2",
+    *,
+    name: str = "vllm",
+    service: str = "support-bot",
+    annotations: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """As `adopt` leaves an HPA."""
+    notes = {ownership.BASELINE_ANNOTATION: baseline, **BY, **(annotations or {})}
+    labels = {ownership.STACK_LABEL: "local", ownership.SERVICE_LABEL: service}
+    return foreign("HorizontalPodAutoscaler", minimum, maximum, name=name, labels=labels, annotations=notes)

@@ -7,7 +7,8 @@ from typing import Any
 from prescale.clock import Clock
 from prescale.orders.giving import Author
 from prescale.orders.order import Order, Term, cancel_of, of_a_service
-from prescale.sync import Outcome, Run, sync
+from prescale.outcome import Outcome
+from prescale.sync import Run, sync
 from prescale.timetable import Timetable
 from tests.core.api_double import ApiDouble
 from tests.core.decision_cases import HERE, HOUR, at

@@ -16,7 +16,8 @@ from prescale.lead_time.reckoning import longest_s
 from prescale.lead_time.start import Phases, Start
 from prescale.objects import Refused
 from prescale.on_time import planning
-from prescale.sync import Outcome, Run, sync
+from prescale.outcome import Outcome
+from prescale.sync import Run, sync
 from prescale.timetable import timetable
 from stacks.loader import Stack, load_stack
 from tests.core.api_double import CONFIG_MAPS, PODS, ApiDouble

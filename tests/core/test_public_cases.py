@@ -11,15 +11,16 @@ from whenever import Instant
 
 from prescale import sync as syncing
 from prescale.clock import Clock, moment
+from prescale.outcome import Outcome
 from prescale.pod_states import pod_states
-from prescale.sync import Outcome, Run, sync
+from prescale.sync import Run, sync
 from prescale.timetable import timetable
 from prescale.warmth import Sighting, look
 from stacks import ownership
 from stacks.faults import InputError
 from stacks.loader import Stack
 from tests.core.api_double import ApiDouble
-from tests.core.cluster_double import scaled_object
+from tests.core.cluster_double import scaled_object, seen
 from tests.core.stack_files import Edit, all_of, calendar, stack, swap
 from tests.core.test_warmth import pod
 
@@ -289,7 +290,11 @@ def test_a_floor_knows_no_tolerance(tmp_path: Path) -> None:
     now = Instant.from_utc(2027, 10, 29, 14, 20)
     for ready, missing in ((57, ("57 of 60 Ready",)), (60, ())):
         sighting = Sighting(
-            "local", "here", [*api.objects.values()], api.minimums, pod_states([pod(f"p{n}") for n in range(ready)])
+            "local",
+            "here",
+            [seen(api.objects[n]) for n in api.objects],
+            api.minimums,
+            pod_states([pod(f"p{n}") for n in range(ready)]),
         )
         (warmth,) = look(timetable(loaded), loaded.platform.services, sighting, lambda _: {}, at=now, now=now)
         assert (warmth.floor, warmth.missing) == (60, missing)
@@ -300,7 +305,9 @@ def test_an_image_on_the_node_is_not_warm(tmp_path: Path) -> None:
     loaded = stack(tmp_path, events=calendar(SALE))
     now = moment("2027-10-29 19:58", KOLKATA)
     running = [pod(f"p{n}", ready=False) for n in range(7)]
-    sighting = Sighting("local", "here", [scaled_object(minimum=7)], {"keda-hpa-support-bot": 7}, pod_states(running))
+    sighting = Sighting(
+        "local", "here", [seen(scaled_object(minimum=7))], {"keda-hpa-support-bot": 7}, pod_states(running)
+    )
     (warmth,) = look(timetable(loaded), loaded.platform.services, sighting, lambda _: {}, at=now, now=now)
     assert warmth.missing == ("0 of 7 Ready",)
 

@@ -18,7 +18,8 @@ from prescale import absence
 from prescale import sync as syncing
 from prescale.clock import Clock
 from prescale.cluster import Cluster
-from prescale.sync import Outcome, Run, sync
+from prescale.outcome import Outcome
+from prescale.sync import Run, sync
 from prescale.timetable import Timetable
 from stacks import ownership
 from stacks.reach import OutOfReach
@@ -253,7 +254,7 @@ class TestOutOfReach:
         api = ApiDouble(scaled_object())
         api.answers = [httpx2.Response(200, json={"items": [hpa]})]
         with pytest.raises(OutOfReach, match="not one of a Kubernetes API server"):
-            api.cluster().minimums()
+            api.cluster().hpas()
 
     @pytest.mark.parametrize(
         "pod", [{}, {"metadata": {"name": "a", "creationTimestamp": "x"}}, {"metadata": {"name": "a"}}]
@@ -262,7 +263,7 @@ class TestOutOfReach:
         api = ApiDouble(scaled_object())
         api.answers = [httpx2.Response(200, json={"items": [pod]})]
         with pytest.raises(OutOfReach, match="not one of a Kubernetes API server"):
-            api.cluster().pods("local")
+            api.cluster().pods({"a": "b"})
 
     @pytest.mark.parametrize("year", ["0001", "9999"])
     def test_a_date_at_the_end_of_time_is_a_clock_that_is_wrong(self, year: str) -> None:

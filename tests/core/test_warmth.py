@@ -18,7 +18,7 @@ from prescale.warmth import Sighting, Warmth, look
 from stacks import ownership
 from stacks.loader import load_platform
 from tests.core.api_double import ApiDouble
-from tests.core.cluster_double import scaled_object
+from tests.core.cluster_double import scaled_object, seen
 from tests.core.decision_cases import HERE, HOUR, at, window
 from tests.core.stack_files import LOCAL
 
@@ -35,7 +35,7 @@ def pod(
         "metadata": {
             "name": name,
             "creationTimestamp": created,
-            "labels": {ownership.SERVICE_LABEL: "support-bot"},
+            "labels": {ownership.SERVICE_LABEL: "support-bot", ownership.STACK_LABEL: "local"},
             **({"deletionTimestamp": created} if gone else {}),
         },
         "spec": {
@@ -65,7 +65,7 @@ def judged(
         return {state.name: "HTTP 503" if state.name in silent else None for state, _ in asked}
 
     minimums = {} if hpa_min is None else {"keda-hpa-support-bot": hpa_min}
-    sighting = Sighting("local", "here", [scaled_object(minimum=live)], minimums, pod_states(pods))
+    sighting = Sighting("local", "here", [seen(scaled_object(minimum=live))], minimums, pod_states(pods))
     moment = at(seconds if at_s is None else at_s)
     table = Timetable(HERE, (window(**window_args),))
     (warmth,) = look(table, SERVICES, sighting, ask, at=moment, now=at(seconds))
@@ -139,7 +139,7 @@ def test_a_floor_refused_for_its_ceiling_is_not_warm() -> None:
 def without_object(*objects: dict[str, Any], baseline: int = 2) -> Warmth:
     replicas = SERVICES["support-bot"].replicas.model_copy(update={"min": baseline})
     services = {"support-bot": SERVICES["support-bot"].model_copy(update={"replicas": replicas})}
-    sighting = Sighting("local", "here", objects, {}, ())
+    sighting = Sighting("local", "here", [seen(item) for item in objects], {}, ())
     (warmth,) = look(Timetable(HERE, ()), services, sighting, lambda _: {}, at=at(0), now=at(0))
     return warmth
 

@@ -1,0 +1,69 @@
+"""The objects of one stack whose floors are ours: ScaledObjects, and HPAs that were adopted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prescale.objects import Objects
+from prescale.observed import Observed, observe, observe_hpa
+from stacks import ownership
+from stacks.adopted import Adopted, Kind
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What one look found: the objects by name, and HPA name -> minReplicas in force; None where no HPA was listed."""
+
+    observed: tuple[Observed, ...]
+    minimums: Mapping[str, int] | None = None
+
+
+def kinds_of(services: Collection[str], adopted: Mapping[str, Adopted]) -> frozenset[Kind]:
+    """The kinds that hold the floors of `services`: what is built has a ScaledObject."""
+    built = any(service not in adopted for service in services) or not services
+    kinds: set[Kind] = {"ScaledObject"} if built else set()
+    return frozenset(kinds | {one.kind for one in adopted.values()})
+
+
+def read(objects: Objects, stack: str, kinds: Collection[Kind]) -> Targets:
+    """Every object that carries the stack's label, in one call for each of `kinds`.
+
+    All HPAs of the namespace are listed, where any is: they are also what shows whether the floors are in force.
+
+    Raises:
+        OutOfReach: the cluster did not answer.
+    """
+    found: list[Observed] = []
+    minimums = None
+    if "ScaledObject" in kinds:
+        found += map(observe, objects.scaled_objects(stack))
+    if "HorizontalPodAutoscaler" in kinds:
+        hpas = objects.hpas()
+        minimums = minimums_of(hpas)
+        found += [observe_hpa(item) for item in hpas if is_of(stack, item)]
+    return Targets(tuple(sorted(found, key=lambda one: (one.name, one.kind))), minimums)
+
+
+def with_minimums(
+    objects: Objects, stack: str, services: Collection[str], adopted: Mapping[str, Adopted]
+) -> tuple[tuple[Observed, ...], Mapping[str, int]]:
+    """The objects, and what every HPA shows: listed once more where the objects did not bring it."""
+    found = read(objects, stack, kinds_of(services, adopted))
+    return found.observed, minimums_of(objects.hpas()) if found.minimums is None else found.minimums
+
+
+def is_of(stack: str, item: Mapping[str, Any]) -> bool:
+    """Whether an object carries the stack's label."""
+    return bool((item["metadata"].get("labels") or {}).get(ownership.STACK_LABEL) == stack)
+
+
+def minimums_of(hpas: Collection[Mapping[str, Any]]) -> dict[str, int]:
+    """HPA name -> minReplicas in force; absent means 1."""
+    return {item["metadata"]["name"]: (item.get("spec") or {}).get("minReplicas", 1) for item in hpas}
+
+
+def running_of(hpas: Collection[Mapping[str, Any]]) -> dict[str, int]:
+    """HPA name -> replicas of its target as it last saw them."""
+    return {item["metadata"]["name"]: (item.get("status") or {}).get("currentReplicas", 0) for item in hpas}
