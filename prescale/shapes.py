@@ -62,6 +62,15 @@ class ScaledObjectShape(msgspec.Struct):
     status: _ScaledObjectStatus | None = None
 
 
+class _OwnerReference(_Named):
+    kind: str
+
+
+class _AutoscalerMetadata(_Named):
+    labels: dict[str, str] | None = None
+    ownerReferences: list[_OwnerReference] | None = None  # noqa: N815
+
+
 class _AutoscalerSpec(msgspec.Struct):
     minReplicas: int = 1  # noqa: N815
 
@@ -71,7 +80,7 @@ class _AutoscalerStatus(msgspec.Struct):
 
 
 class AutoscalerShape(msgspec.Struct):
-    metadata: _Named
+    metadata: _AutoscalerMetadata
     spec: _AutoscalerSpec | None = None
     status: _AutoscalerStatus | None = None
 

@@ -42,7 +42,8 @@ def read(objects: Objects, stack: str, kinds: Collection[Kind]) -> Targets:
     if "HorizontalPodAutoscaler" in kinds:
         hpas = objects.hpas()
         minimums = minimums_of(hpas)
-        found += [observe_hpa(item) for item in hpas if is_of(stack, item)]
+        # KEDA copies a ScaledObject's labels to its HPA, and rewrites what anybody else writes there.
+        found += [observe_hpa(item) for item in hpas if is_of(stack, item) and scaled_object_of(item) is None]
     return Targets(tuple(sorted(found, key=lambda one: (one.name, one.kind))), minimums)
 
 
@@ -57,6 +58,13 @@ def with_minimums(
 def is_of(stack: str, item: Mapping[str, Any]) -> bool:
     """Whether an object carries the stack's label."""
     return bool((item["metadata"].get("labels") or {}).get(ownership.STACK_LABEL) == stack)
+
+
+def scaled_object_of(hpa: Mapping[str, Any]) -> str | None:
+    """The ScaledObject that an HPA is of; None of one that KEDA did not make and does not own."""
+    metadata = hpa["metadata"]
+    owners = (one["name"] for one in metadata.get("ownerReferences") or [] if one["kind"] == "ScaledObject")
+    return next(owners, None) or (metadata.get("labels") or {}).get(ownership.SCALED_OBJECT_LABEL)
 
 
 def minimums_of(hpas: Collection[Mapping[str, Any]]) -> dict[str, int]:

@@ -26,6 +26,8 @@ FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation"
 PAUSED = "autoscaling.keda.sh/paused"
 PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
 PAUSED_SCALE_OUT = "autoscaling.keda.sh/paused-scale-out"
+# On the HPA that KEDA makes, beside the ScaledObject's own labels and annotations.
+SCALED_OBJECT_LABEL = "scaledobject.keda.sh/name"
 
 # A stack may be called what no object may be. Source: Kubernetes 1.34, DNS-1123 subdomain.
 _OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

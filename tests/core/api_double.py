@@ -123,8 +123,16 @@ class ApiDouble:
         return self._json(200, self.config_maps[name])
 
     def _hpa(self, name: str, minimum: int) -> dict[str, Any]:
+        """As KEDA makes it: with the ScaledObject's labels and annotations, and its owner."""
         running = {"status": {"currentReplicas": self.running[name]}} if name in self.running else {}
-        return {"metadata": {"name": name}, "spec": {"minReplicas": minimum}, **running}
+        metadata: dict[str, Any] = {"name": name, "namespace": "serving", "resourceVersion": "1"}
+        of = name.removeprefix("keda-hpa-")
+        if of in self.objects:
+            theirs = self.objects[of]["metadata"]
+            metadata["labels"] = {**(theirs.get("labels") or {}), ownership.SCALED_OBJECT_LABEL: of}
+            metadata["annotations"] = theirs.get("annotations") or {}
+            metadata["ownerReferences"] = [{"kind": "ScaledObject", "name": of}]
+        return {"metadata": metadata, "spec": {"minReplicas": minimum, "maxReplicas": 16}, **running}
 
     def _listed(self, hpa: dict[str, Any]) -> dict[str, Any]:
         """As a list has it: without its kind, which the list's own says."""

@@ -165,3 +165,13 @@ def test_an_hpa_of_another_shape_is_out_of_reach() -> None:
     with pytest.raises(OutOfReach, match=r"not one of a Kubernetes API server .*maxReplicas"):
         run(api)
     assert HPAS in {request.url.path for request in api.requests}
+
+
+def test_kedas_own_hpa_carries_our_labels_too_and_is_nobodys_target() -> None:
+    """KEDA copies them from the ScaledObject, the mark of adoption as well."""
+    notes = {ownership.BASELINE_ANNOTATION: "2", **BY}
+    labels = {ownership.STACK_LABEL: "local", ownership.SERVICE_LABEL: "fraud-bot"}
+    api = ApiDouble(foreign(name="fraud", labels=labels, annotations=notes), adopted_hpa())
+    (fraud, vllm) = run(api, others=("fraud-bot",))
+    assert (fraud.name, fraud.kind, vllm.name) == ("fraud", "ScaledObject", "vllm")
+    assert [name for name, *_ in api.patches] == ["fraud", "vllm"]
