@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lightkube.generic_resource import GenericGlobalResource, GenericNamespacedResource, create_api_info
 from whenever import Instant
@@ -11,21 +12,23 @@ from whenever import Instant
 from prescale.clock import Clock
 from prescale.cluster import Cluster
 from prescale.objects import Denied
-from prescale.observed import Observed, observe
+from prescale.observed import Observed, observe, observe_hpa
 from prescale.orders import store
 from prescale.orders.order import NONE, Orders
 from prescale.preflight.kinds.meta import S, Shape, typed
-from prescale.preflight.seen import KINDS, SCALED_OBJECTS, Kind, Seen
-from prescale.shapes import ScaledObjectShape, checked
-from stacks import ownership
+from prescale.preflight.seen import AUTOSCALERS, KINDS, SCALED_OBJECTS, Kind, Seen
+from prescale.shapes import AdoptedAutoscalerShape, AutoscalerShape, ScaledObjectShape, checked
+from prescale.targets import is_of, scaled_object_of
 from stacks.reach import OutOfReach
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """`observed` are the stack's own ScaledObjects as the pre-scaler sees them, `orders` what people ordered of them.
+    """`observed` are the objects whose floors are the stack's, as the pre-scaler sees them.
 
-    `clock` is the server's beside ours.
+    `orders` are what people ordered of them; `clock` is the server's beside ours.
     """
 
     seen: Seen
@@ -46,21 +49,27 @@ def read(cluster: Cluster, stack: str, now: Instant) -> Reading:
     observed: list[Observed] = []
 
     def scaled_object(item: dict[str, Any]) -> Shape:
-        (metadata,) = (one["metadata"] for one in checked([item], ScaledObjectShape))
-        if (metadata.get("labels") or {}).get(ownership.STACK_LABEL) == stack:
+        checked([item], ScaledObjectShape)
+        if is_of(stack, item):
             observed.append(observe(item))
         return typed(item, SCALED_OBJECTS.shape)
 
+    def hpa(item: dict[str, Any]) -> Shape:
+        checked([item], AutoscalerShape)
+        if is_of(stack, item) and scaled_object_of(item) is None:
+            checked([item], AdoptedAutoscalerShape)
+            observed.append(observe_hpa(item))
+        return typed(item, AUTOSCALERS.shape)
+
+    own = {str(SCALED_OBJECTS): scaled_object, str(AUTOSCALERS): hpa}
     objects: dict[str, tuple[Shape, ...]] = {}
     unread: dict[str, str] = {}
     for kind, is_pointed_to in KINDS:
         if is_pointed_to is not None and not is_pointed_to(Seen(objects, unread)):
             continue
         try:
-            if kind is SCALED_OBJECTS:
-                objects[str(kind)] = tuple(_listed(cluster, kind, scaled_object))
-            else:
-                objects[str(kind)] = tuple(_listed(cluster, kind, lambda item, kind=kind: typed(item, kind.shape)))
+            each = own.get(str(kind), lambda item, kind=kind: typed(item, kind.shape))
+            objects[str(kind)] = tuple(listed(cluster, kind, each))
         except Denied as denied:
             if kind is SCALED_OBJECTS:
                 raise _nothing_to_judge(cluster, denied) from None
@@ -70,7 +79,8 @@ def read(cluster: Cluster, stack: str, now: Instant) -> Reading:
     return Reading(Seen(objects, unread), tuple(observed), cluster.clock(now), cluster.where, orders)
 
 
-def _listed(cluster: Cluster, kind: Kind[S], each: Any) -> list[Shape]:
+def listed(cluster: Cluster, kind: Kind[S], each: Callable[[dict[str, Any]], T]) -> list[T]:
+    """Every object of one kind, as `each` makes it. Raises `Denied`."""
     base = GenericGlobalResource if kind.scope == "cluster" else GenericNamespacedResource
     info = create_api_info(kind.group, kind.version, kind.name, kind.plural)
     resource = type(kind.name, (base,), {"_api_info": info})

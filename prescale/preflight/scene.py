@@ -14,23 +14,24 @@ from prescale.observed import Observed
 from prescale.orders.order import Order, Orders
 from prescale.preflight.admitted import with_defaults
 from prescale.preflight.kinds.pod import Pod, PodSpec
-from prescale.preflight.kinds.workload import Deployment, ScaledObject
+from prescale.preflight.kinds.workload import Autoscaler, Deployment, ScaledObject, TargetRef
 from prescale.preflight.moments import Moment
 from prescale.preflight.reading import Reading
-from prescale.preflight.seen import DEPLOYMENTS, LIMIT_RANGES, PODS, SCALED_OBJECTS, Seen
+from prescale.preflight.seen import AUTOSCALERS, DEPLOYMENTS, LIMIT_RANGES, PODS, SCALED_OBJECTS, Seen
 from prescale.preflight.selecting import selects
 from prescale.timetable import Timetable
+from stacks.adopted import Adopted, Kind
 from stacks.loader import Stack
 from stacks.spec import NodePool, Service
 
 
 class NoTarget(Exception):  # noqa: N818 - it names the state
-    """There is no Deployment to look at. One check says so; to the others there is nothing to say."""
+    """There is no Deployment, or no ScaledObject, to look at. To a check that looks at it there is nothing to say."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One service that has a ScaledObject, and the `floor` asked of it. Reading it may raise `NotSeen`."""
+    """One service, what scales it, and the `floor` asked of it. Reading it may raise `NotSeen`."""
 
     stack: str
     name: str
@@ -38,13 +39,32 @@ class Target:
     pool: NodePool
     floor: int
     observed: Observed
-    scaled_object: ScaledObject
+    scaler: ScaledObject | Autoscaler
     seen: Seen
+
+    @property
+    def scaled_object(self) -> ScaledObject:
+        """Raises `NoTarget` where an HPA that others made scales it: it has nothing of KEDA's."""
+        if isinstance(self.scaler, ScaledObject):
+            return self.scaler
+        raise NoTarget(self.observed.name)
+
+    @property
+    def ref(self) -> TargetRef:
+        """What is scaled."""
+        return self.scaler.spec.scale_target_ref
+
+    @property
+    def builder_runs(self) -> str:
+        """What makes it again what it should be."""
+        if self.service.adopted:
+            return "Have it made again by whoever made it"
+        return f"Run `pulumi up -s {self.stack}`"
 
     @cached_property
     def deployment(self) -> Deployment:
-        """Raises `NoTarget` where there is none of the name that the ScaledObject scales."""
-        ref = self.scaled_object.spec.scale_target_ref
+        """Raises `NoTarget` where there is none of the name that is scaled."""
+        ref = self.ref
         if ref.kind in {"", "Deployment"}:
             for item in self.seen.of(DEPLOYMENTS):
                 if item.metadata.name == ref.name:
@@ -100,7 +120,10 @@ def share(value: int | str, whole: int) -> int:
 
 @dataclass(frozen=True)
 class Scene:
-    """One moment. `absent` are services without a ScaledObject, `ordered` the orders that hold a floor then."""
+    """One moment. `absent` are services that nothing scales, `adopted` those that others built.
+
+    `ordered` are the orders that hold a floor then.
+    """
 
     stack: str
     namespace: str
@@ -112,6 +135,7 @@ class Scene:
     targets: tuple[Target, ...]
     absent: tuple[str, ...]
     pools: Mapping[str, NodePool]
+    adopted: Mapping[str, Adopted]
     orders: Orders
 
     @property
@@ -130,7 +154,12 @@ def scene(stack: Stack, table: Timetable, reading: Reading, moment: Moment, now:
         table: without what was called off.
     """
     platform = stack.platform
-    objects = {item.metadata.name: item for item in reading.seen.of(SCALED_OBJECTS)}
+    seen = reading.seen
+    hpas = seen.of(AUTOSCALERS) if seen.could_read(AUTOSCALERS) else ()
+    scalers: dict[tuple[Kind, str], ScaledObject | Autoscaler] = {
+        **{("ScaledObject", item.metadata.name): item for item in seen.of(SCALED_OBJECTS)},
+        **{("HorizontalPodAutoscaler", item.metadata.name): item for item in hpas},
+    }
     targets = []
     for observed in sorted(reading.observed, key=lambda one: one.service):
         service = platform.services.get(observed.service)
@@ -145,8 +174,8 @@ def scene(stack: Stack, table: Timetable, reading: Reading, moment: Moment, now:
                 pool=platform.node_pools[service.node_pool],
                 floor=max(moment.floors[observed.service], wanted),
                 observed=observed,
-                scaled_object=objects[observed.name],
-                seen=reading.seen,
+                scaler=scalers[observed.kind, observed.name],
+                seen=seen,
             )
         )
     there = {target.name for target in targets}
@@ -157,10 +186,11 @@ def scene(stack: Stack, table: Timetable, reading: Reading, moment: Moment, now:
         at=moment.at,
         now=now,
         clock=reading.clock,
-        seen=reading.seen,
+        seen=seen,
         targets=tuple(targets),
         absent=tuple(name for name in platform.services if name not in there),
         pools=platform.node_pools,
+        adopted=platform.adopted,
         orders=reading.orders,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, cast
 
-from prescale.preflight.kinds.meta import S, Shape
+from prescale.preflight.kinds.meta import Meta, S, Shape
 from prescale.preflight.kinds.node import (
     ApiService,
     Node,
@@ -141,20 +141,23 @@ def names_authentications(kind: str) -> Pointed:
 
 
 def is_tracked_by_argo(seen: Seen) -> bool:
-    return any(argo_application(item) is not None for item in seen.of(SCALED_OBJECTS))
+    found = [item.metadata for item in seen.of(SCALED_OBJECTS)]
+    if seen.could_read(AUTOSCALERS):
+        found += [item.metadata for item in seen.of(AUTOSCALERS)]
+    return any(argo_application(metadata) is not None for metadata in found)
 
 
-def argo_application(item: ScaledObject) -> str | None:
+def argo_application(metadata: Meta) -> str | None:
     """The Argo CD Application that an object belongs to, as far as its labels and annotations say one.
 
     Source: Argo CD 3.2, resource tracking (tracking-id is `application:group/kind:namespace/name`).
     """
-    tracking = item.metadata.annotations.get("argocd.argoproj.io/tracking-id")
+    tracking = metadata.annotations.get("argocd.argoproj.io/tracking-id")
     if tracking:
         return tracking.partition(":")[0]
     for label in ("argocd.argoproj.io/instance", "app.kubernetes.io/instance"):
-        if label in item.metadata.labels:
-            return item.metadata.labels[label]
+        if label in metadata.labels:
+            return metadata.labels[label]
     return None
 
 

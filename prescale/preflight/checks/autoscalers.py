@@ -37,6 +37,8 @@ def owner(target: Target) -> Iterator[Found]:
     if found is None:
         return
     owners = {(one.kind, one.name) for one in found.metadata.owner_references}
+    if target.observed.kind == "HorizontalPodAutoscaler":  # one that a ScaledObject owned would be no target at all
+        return
     if ("ScaledObject", target.observed.name) not in owners:
         yield Found(
             what=f"owner of HPA {found.metadata.name}",
@@ -47,7 +49,7 @@ def owner(target: Target) -> Iterator[Found]:
 
 
 def others_on_the_target(target: Target) -> Iterator[Found]:
-    ref = target.scaled_object.spec.scale_target_ref
+    ref = target.ref
     names = sorted(
         one.metadata.name
         for one in target.seen.of(AUTOSCALERS)
@@ -58,8 +60,8 @@ def others_on_the_target(target: Target) -> Iterator[Found]:
     if names:
         yield Found(
             what=f"HPAs that scale {ref.name}",
-            got=f"{', '.join(names)} beside KEDA's",
-            expected="KEDA's alone",
+            got=f"{', '.join(names)} beside {target.observed.hpa_name}",
+            expected=f"{target.observed.hpa_name} alone",
             fix="Delete the others: two HPAs undo each other's replicas.",
         )
 
@@ -89,8 +91,13 @@ def may_scale_up(target: Target) -> Iterator[Found]:
             what=f"HPA {found.metadata.name}",
             got="behavior.scaleUp.selectPolicy Disabled",
             expected="Max, or load above the floor gets no replicas",
-            fix="Take it out of the ScaledObject's horizontalPodAutoscalerConfig.",
+            fix=f"Take it out of {_has_behavior(target)}.",
         )
+
+
+def _has_behavior(target: Target) -> str:
+    made_by_keda = target.observed.kind == "ScaledObject"
+    return "the ScaledObject's horizontalPodAutoscalerConfig" if made_by_keda else "its manifest"
 
 
 def is_active(target: Target) -> Iterator[Found]:

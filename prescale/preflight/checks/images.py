@@ -86,11 +86,17 @@ def pre_pulled(target: Target) -> Iterator[Found]:
                 what=f"image of container {container.name}",
                 got="no DaemonSet that holds it on the nodes, and cold_start.image_s is 0",
                 expected="it on every node before the raise, or the time to pull it in the plan",
-                fix=f"Run `pulumi up -s {target.stack}`, or set cold_start.image_s.",
+                fix="Set cold_start.image_s."
+                if target.service.adopted
+                else f"{target.builder_runs}, or set cold_start.image_s.",
             )
             continue
         best = max(holders, key=lambda one: one.status.number_ready)
         yield from _not_everywhere(target, best)
+
+
+def _pull_it(target: Target) -> str:
+    return "Have one made" if target.service.adopted else target.builder_runs
 
 
 def _holds(daemon_set: DaemonSet, image: str) -> bool:

@@ -6,18 +6,19 @@ Source: Argo CD 3.2, docs/user-guide/diffing.md and sync-options.md; Flux 2.7, k
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from prescale.observed import FIELDS
 from prescale.preflight.finding import Found, Unsure
+from prescale.preflight.kinds.meta import Meta
 from prescale.preflight.kinds.policy import Application, Ignored
 from prescale.preflight.scene import Target
 from prescale.preflight.seen import APPLICATIONS, argo_application
 from stacks import ownership
+from stacks.adopted import Kind
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 RESPECTS = "RespectIgnoreDifferences=true"
-POINTER, JQ = "/spec/minReplicaCount", ".spec.minReplicaCount"
-
 GITOPS = {
     "argocd-controller": "Argo CD",
     "argocd-application-controller": "Argo CD",
@@ -31,76 +32,100 @@ GITOPS = {
 }
 """Field managers that apply what a repository says, again and again."""
 
-LEAVE_OUT = "Take spec.minReplicaCount out of what it applies: the pre-scaler owns it"
-IGNORE_IT = (
-    f"{LEAVE_OUT}; or ignoreDifferences with jsonPointers [{POINTER}] for keda.sh/ScaledObject, and syncOptions"
-    f" [{RESPECTS}]."
-)
+GROUPS: Mapping[Kind, str] = {"ScaledObject": "keda.sh", "HorizontalPodAutoscaler": "autoscaling"}
 
-OURS = (
-    ("spec", "minReplicaCount"),
-    ("metadata", "annotations", ownership.FLOOR_ANNOTATION),
-    ("metadata", "annotations", ownership.FORCE_ACTIVATION),
-)
+Writes = tuple[str, Found]
+"""A tool, and what it writes again and again."""
 
 
-def field_managers(target: Target) -> Iterator[Found]:
+def _ours(kind: Kind) -> tuple[tuple[str, ...], ...]:
+    return (
+        ("spec", FIELDS[kind].minimum),
+        ("metadata", "annotations", ownership.FLOOR_ANNOTATION),
+        ("metadata", "annotations", ownership.FORCE_ACTIVATION),
+    )
+
+
+def leave_out(kind: Kind) -> str:
+    """What to do about whoever applies the floor."""
+    return f"Take spec.{FIELDS[kind].minimum} out of what it applies: the pre-scaler owns it"
+
+
+def ignore_it(kind: Kind) -> str:
+    """What to do in Argo CD."""
+    ignored = f"ignoreDifferences with jsonPointers [{pointer(kind)}] for {GROUPS[kind]}/{kind}"
+    return f"{leave_out(kind)}; or {ignored}, and syncOptions [{RESPECTS}]."
+
+
+def pointer(kind: Kind) -> str:
+    return f"/spec/{FIELDS[kind].minimum}"
+
+
+def applied_by_tools(metadata: Meta, kind: Kind) -> Iterator[Writes]:
     """The server's own book says who owns what."""
-    for entry in target.scaled_object.metadata.managed_fields:
+    for entry in metadata.managed_fields:
         tool = GITOPS.get(entry.manager)
-        if tool is None:
-            continue
-        owned = [path[-1] for path in OURS if entry.has(*path)]
-        if owned and not (tool == "Argo CD" and _ignores(target)):
-            yield Found(
-                what=f"owner of {', '.join(owned)}",
-                got=f"{entry.manager} ({tool})",
-                expected="the pre-scaler alone",
-                fix=IGNORE_IT if tool == "Argo CD" else f"{LEAVE_OUT}.",
+        owned = [path[-1] for path in _ours(kind) if entry.has(*path)]
+        if tool is not None and owned:
+            yield (
+                tool,
+                Found(
+                    what=f"owner of {', '.join(owned)}",
+                    got=f"{entry.manager} ({tool})",
+                    expected="the pre-scaler alone",
+                    fix=ignore_it(kind) if tool == "Argo CD" else f"{leave_out(kind)}.",
+                ),
             )
 
 
-def last_applied(target: Target) -> Iterator[Found]:
+def applied_last(metadata: Meta, kind: Kind) -> Iterator[Found]:
     """`kubectl apply` and Argo CD keep what they applied: the next apply puts it back."""
-    text = target.scaled_object.metadata.annotations.get(LAST_APPLIED)
-    if text is None or _ignores(target):
-        return
     try:
-        applied = json.loads(text)["spec"]["minReplicaCount"]
+        applied = json.loads(metadata.annotations[LAST_APPLIED])["spec"][FIELDS[kind].minimum]
     except (ValueError, KeyError, TypeError, RecursionError):
         return
     yield Found(
         what=LAST_APPLIED.partition("/")[2],
-        got=f"minReplicaCount {applied}",
+        got=f"{FIELDS[kind].minimum} {applied}",
         expected="a manifest without it: the next apply puts it back",
-        fix=IGNORE_IT if argo_application(target.scaled_object) else f"{LEAVE_OUT}.",
+        fix=ignore_it(kind) if argo_application(metadata) else f"{leave_out(kind)}.",
     )
+
+
+def field_managers(target: Target) -> Iterator[Found]:
+    for tool, found in applied_by_tools(target.scaler.metadata, target.observed.kind):
+        if not (tool == "Argo CD" and _ignores(target)):
+            yield found
+
+
+def last_applied(target: Target) -> Iterator[Found]:
+    if not _ignores(target):
+        yield from applied_last(target.scaler.metadata, target.observed.kind)
 
 
 def argo(target: Target) -> Iterator[Found | Unsure]:
     """An Application that tracks the object heals it back, unless it was told to leave the floor alone."""
-    name = argo_application(target.scaled_object)
+    name = argo_application(target.scaler.metadata)
     if name is None:
         return
     found = _application(target, name)
     if found is None:
         # Helm's charts set one of these labels, too: then there is no Argo CD behind it.
-        if any(key.startswith("argocd.argoproj.io/") for key in _marks(target)):
-            yield Unsure(
-                f"Argo CD's Application {name} is not in this cluster: see that it has ignoreDifferences for {POINTER}"
-            )
+        if is_argos(target.scaler.metadata):
+            ignored = f"ignoreDifferences for {pointer(target.observed.kind)}"
+            yield Unsure(f"Argo CD's Application {name} is not in this cluster: see that it has {ignored}")
     elif not _leaves_alone(found, target):
         yield Found(
             what=f"Argo CD Application {name}",
             got="no ignoreDifferences for it, or not respected in a sync",
             expected="the floor left alone by self-heal and by every sync",
-            fix=IGNORE_IT,
+            fix=ignore_it(target.observed.kind),
         )
 
 
-def _marks(target: Target) -> set[str]:
-    metadata = target.scaled_object.metadata
-    return {*metadata.annotations, *metadata.labels}
+def is_argos(metadata: Meta) -> bool:
+    """Whether it says so by a word of Argo CD's own."""
+    return any(key.startswith("argocd.argoproj.io/") for key in (*metadata.annotations, *metadata.labels))
 
 
 def _application(target: Target, name: str) -> Application | None:
@@ -113,7 +138,7 @@ def _application(target: Target, name: str) -> Application | None:
 
 def _ignores(target: Target) -> bool:
     """Whether Argo CD has the object and was told to leave the floor alone; then a later sync does."""
-    name = argo_application(target.scaled_object)
+    name = argo_application(target.scaler.metadata)
     if name is None or not target.seen.could_read(APPLICATIONS):
         return False
     found = _application(target, name)
@@ -126,16 +151,16 @@ def _leaves_alone(application: Application, target: Target) -> bool:
 
 
 def _means(one: Ignored, target: Target) -> bool:
-    metadata = target.scaled_object.metadata
+    metadata, kind = target.scaler.metadata, target.observed.kind
     is_it = (
-        one.group in {"", "*", "keda.sh"}
-        and one.kind in {"", "*", "ScaledObject"}
+        one.group in {"", "*", GROUPS[kind]}
+        and one.kind in {"", "*", kind}
         and one.name in {"", metadata.name}
         and one.namespace in {"", metadata.namespace}
     )
     is_floor = (
-        POINTER in one.json_pointers
-        or any(JQ in path for path in one.jq_path_expressions)
+        pointer(kind) in one.json_pointers
+        or any(f".spec.{FIELDS[kind].minimum}" in path for path in one.jq_path_expressions)
         or ownership.FIELD_MANAGER in one.managed_fields_managers
     )
     return is_it and is_floor

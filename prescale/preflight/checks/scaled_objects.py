@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prescale.claims import RAISE_CEILING
+from prescale.claims import raise_ceiling
 from prescale.preflight.finding import Found
 from prescale.preflight.kinds.meta import condition
 from prescale.preflight.scene import Target
@@ -38,10 +38,10 @@ def idle(target: Target) -> Iterator[Found]:
 def ceiling(target: Target) -> Iterator[Found]:
     if target.observed.max_replicas < target.floor:
         yield Found(
-            what="maxReplicaCount",
+            what=target.observed.fields.maximum,
             got=str(target.observed.max_replicas),
             expected=f"at least the floor of {target.floor}",
-            fix=RAISE_CEILING,
+            fix=raise_ceiling(target.observed),
         )
 
 
@@ -62,19 +62,19 @@ def conditions(target: Target) -> Iterator[Found]:
 
 
 def second_owner(target: Target) -> Iterator[Found]:
-    ref = target.scaled_object.spec.scale_target_ref
+    ref = target.ref
     others = [
         item.metadata.name
         for item in target.seen.of(SCALED_OBJECTS)
-        if item.metadata.name != target.observed.name
+        if item is not target.scaler
         and item.spec.scale_target_ref.name == ref.name
         and (item.spec.scale_target_ref.kind or "Deployment") == (ref.kind or "Deployment")
     ]
     if others:
         yield Found(
             what=f"ScaledObjects that scale {ref.name}",
-            got=f"{target.observed.name} and {', '.join(sorted(others))}",
-            expected="one",
+            got=f"{', '.join(sorted(others))} beside {target.observed.fields.short} {target.observed.name}",
+            expected="one object that scales it",
             fix="Remove the others: each rewrites what the other does.",
         )
 

@@ -1,4 +1,4 @@
-"""That there is something to scale: a ScaledObject, and the Deployment it names."""
+"""That there is something to scale: what holds the floor, and the Deployment it names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from prescale.preflight.scene import NoTarget, Scene, Target
 
 
 def is_built(scene: Scene) -> Iterator[Found]:
-    """A service of the platform without a ScaledObject can be raised by nobody."""
+    """A service of the platform whose floor no object holds can be raised by nobody."""
     for name in scene.absent:
-        said = absence.not_among_the_others if scene.targets else absence.nothing_of
-        text, _, fix = said(scene.stack, scene.where).rpartition(". ")
-        yield Found(what="ScaledObject", got=text, expected="one", fix=fix, service=name)
+        adopted = scene.adopted.get(name)
+        said = absence.of(scene.stack, scene.where, adopted, are_others=bool(scene.targets))
+        text, _, fix = said.rpartition(". ")
+        yield Found(what=adopted.kind if adopted else "ScaledObject", got=text, expected="one", fix=fix, service=name)
 
 
 def has_deployment(target: Target) -> Iterator[Found | Unsure]:
-    """The ScaledObject's target; of other kinds than a Deployment the pods are not looked at."""
-    ref = target.scaled_object.spec.scale_target_ref
+    """What is scaled; of other kinds than a Deployment the pods are not looked at."""
+    ref = target.ref
     if ref.kind not in {"", "Deployment"}:
         yield Unsure(f"it scales a {ref.kind}: pods, nodes and quotas are reckoned for Deployments only")
         return
@@ -29,6 +30,6 @@ def has_deployment(target: Target) -> Iterator[Found | Unsure]:
         yield Found(
             what=f"Deployment {ref.name}",
             got="nothing",
-            expected="what the ScaledObject scales",
-            fix=f"Run `pulumi up -s {target.stack}`, or correct scaleTargetRef.",
+            expected=f"what the {target.observed.fields.short} scales",
+            fix=f"{target.builder_runs}, or correct scaleTargetRef.",
         )

@@ -193,7 +193,7 @@ CASES = [
     Case(
         "two of one target",
         scaled_objects.second_owner,
-        "support-bot and weekend",
+        "weekend beside ScaledObject support-bot",
         another_object,
         setting(lambda w: w.one(OBJECTS, "weekend")["spec"], scaleTargetRef={"name": "other"}),
     ),
@@ -242,7 +242,7 @@ CASES = [
     Case(
         "a second HPA",
         autoscalers.others_on_the_target,
-        "by-hand beside KEDA's",
+        "by-hand beside keda-hpa-support-bot",
         another_hpa,
         setting(lambda w: w.one(HPAS, "by-hand")["spec"], scaleTargetRef={"kind": "Deployment", "name": "other"}),
     ),

@@ -14,7 +14,7 @@ from whenever import Instant
 from infra.manifests import manifests
 from infra.render import render
 from prescale.clock import Clock
-from prescale.observed import observe
+from prescale.observed import observe, observe_hpa
 from prescale.orders.order import Order, Orders
 from prescale.preflight.finding import Report
 from prescale.preflight.judging import judge
@@ -24,10 +24,10 @@ from prescale.preflight.reading import Reading
 from prescale.preflight.scene import scene
 from prescale.preflight.seen import KINDS, Seen
 from prescale.shapes import ScaledObjectShape, checked
+from prescale.targets import is_of, scaled_object_of
 from prescale.timetable import timetable
 from sandbox.control_plane.nodes import manifest as node_manifest
 from sandbox.for_stack import nodes_of
-from stacks import ownership
 from stacks.loader import Stack, load_stack
 
 NOW = Instant.parse_iso("2027-10-20T12:00:00Z")
@@ -129,8 +129,10 @@ class World:
         own = [
             observe(item)
             for item in checked(self.objects["scaledobjects.keda.sh"], ScaledObjectShape)
-            if (item["metadata"].get("labels") or {}).get(ownership.STACK_LABEL) == self.stack.name
+            if is_of(self.stack.name, item)
         ]
+        hpas = (item for item in self.objects["horizontalpodautoscalers.autoscaling"] if is_of(self.stack.name, item))
+        own += [observe_hpa(item) for item in hpas if scaled_object_of(item) is None]
         return Reading(
             Seen(objects, self.unread),
             tuple(own),
