@@ -28,6 +28,13 @@ CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {
         # No rule can name what is not there yet.
         Rule("", "configmaps", ("create",)),
     ),
+    # What a runner or an order may then write is in its own rules; this is for the one who takes and lets go.
+    "adopt": (
+        Rule("keda.sh", "scaledobjects", ("get", "list", "patch")),
+        Rule("autoscaling", "horizontalpodautoscalers", ("get", "list", "patch")),
+        Rule("apps", "deployments", READ_ALL),
+        Rule("", "configmaps", ("get",), of="orders"),
+    ),
     "preflight": (
         Rule("", "configmaps", ("get",), of="orders"),
         Rule("keda.sh", "scaledobjects", READ_ALL),

@@ -86,21 +86,20 @@ def _nodes_in_every_zone(platform: Platform, service: Service, path: tuple[str, 
 
 
 def _adopted_once(platform: Platform, name: str, service: Service, path: tuple[str, ...]) -> Iterator[Misfit]:
-    """One object has one floor, so it scales one service; and an HPA that rests at 0 is woken by nobody."""
+    """One object has one floor, so it scales one service; and an HPA that rests at 0 is woken by nobody.
+
+    Names differ whatever the kinds: by its name an object is adopted.
+    """
     adopted = service.adopted
     if adopted is None:
         return
     if adopted.kind == "ScaledObject" and adopted.name in platform.built:
         expected = f"an object of other hands: Warmline builds ScaledObject {adopted.name} itself"
         yield Misfit((*path, "adopted", "name"), adopted.name, expected, "Name the other one, or rename the service.")
-    same = [key for key, other in platform.services.items() if _object_of(other) == (adopted.kind, adopted.name)]
+    same = [key for key, other in platform.adopted.items() if other.name == adopted.name]
     if same[0] != name:
         expected = f"an object of its own: services.{same[0]} has this one"
         yield Misfit((*path, "adopted", "name"), adopted.name, expected, "Name the one that scales this service.")
     if adopted.kind == "HorizontalPodAutoscaler" and service.replicas.min == 0:
         # Source: Kubernetes 1.34, HPAScaleToZero is alpha, and an HPA at 0 does nothing.
         yield Misfit((*path, "replicas", "min"), "0", "1 or more, as an HPA has it", "Set min: 1.")
-
-
-def _object_of(service: Service) -> tuple[str, str] | None:
-    return (service.adopted.kind, service.adopted.name) if service.adopted else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cli.options import examples
+from cli.prescale.adopt import adopt
 from cli.prescale.orders import cancel, hold, now, release
 from cli.prescale.plan import plan
 from cli.prescale.preflight import preflight
@@ -29,5 +30,5 @@ def prescale() -> None:
     """
 
 
-for _command in (plan, sync, status, watch, preflight, now, hold, cancel, release, schedule):
+for _command in (plan, sync, status, watch, preflight, now, hold, cancel, release, adopt, schedule):
     prescale.add_command(_command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from prescale.adoption.marks import taken_off
 from prescale.decision import Decision, baseline_of, patch_to, record_of
 from prescale.objects import Refused
 from prescale.observed import Observed
@@ -28,7 +29,10 @@ class Uninstall(Run):
 
 
 def at_baseline(observed: Observed) -> Decision:
-    """Take one object to its baseline, and our annotations off it. One without a readable baseline is left alone."""
+    """Take one object to its baseline, and our annotations off it: what was adopted is adopted no more.
+
+    One without a readable baseline is left alone.
+    """
     baseline, findings = baseline_of(observed)
     if baseline is None:
         return Decision(observed.live, observed.live, (), None, findings=tuple(findings))
@@ -40,7 +44,11 @@ def at_baseline(observed: Observed) -> Decision:
         unknown = f"who set {ownership.FORCE_ACTIVATION} is not known, since the record could not be read"
         findings.append(f"{unknown}: it was left. Remove it if nobody needs it.")
     activation = "remove" if record and record.activated else None
-    return Decision(baseline, baseline, (), patch_to(observed, None, baseline, activation), findings=tuple(findings))
+    patch = patch_to(observed, None, baseline, activation)
+    if not observed.is_adopted:
+        return Decision(baseline, baseline, (), patch, findings=tuple(findings))
+    note = f"{observed.name} is adopted no more; `warmline prescale adopt` takes it again"
+    return Decision(baseline, baseline, (), taken_off(observed, patch), (note,), tuple(findings))
 
 
 def uninstall(run: Uninstall, even_during: Collection[str]) -> Answer:
@@ -66,8 +74,8 @@ def uninstall(run: Uninstall, even_during: Collection[str]) -> Answer:
         raise OutOfReach(error.address, error.reason, error.fix, changed) from None
 
 
-def active_events(run: Run) -> tuple[str, ...]:
-    """Events that hold a floor now: of the calendar, or by their record. An order is none."""
+def active_events(run: Run, of: str | None = None) -> tuple[str, ...]:
+    """Events that hold a floor now, of one service or of all: of the calendar, or by their record. An order is none."""
     found = run.targets().observed
     orders, clock = run.orders(), run.clock()
     active = {
@@ -82,4 +90,8 @@ def active_events(run: Run) -> tuple[str, ...]:
             for held in (record.events if record else ())
             if held.calendar != SOURCE and any(moment < held.until for moment in clock.moments)
         }
-    return tuple(sorted({event for event, service in active if not orders.cancel(event, service, clock)}))
+    return tuple(
+        sorted(
+            {event for event, service in active if of in {None, service} and not orders.cancel(event, service, clock)}
+        )
+    )

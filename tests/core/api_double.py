@@ -21,6 +21,7 @@ from tests.core.cluster_double import is_hpa, merged, patched
 OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/serving/scaledobjects"
 HPAS = "/apis/autoscaling/v2/namespaces/serving/horizontalpodautoscalers"
 PODS = "/api/v1/namespaces/serving/pods"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/serving/deployments"
 CONFIG_MAPS = "/api/v1/namespaces/serving/configmaps"
 
 
@@ -30,7 +31,7 @@ class ApiDouble:
     def __init__(self, *objects: dict[str, Any]) -> None:
         self.objects = {item["metadata"]["name"]: item for item in objects if not is_hpa(item)}
         self.hpas = {item["metadata"]["name"]: item for item in objects if is_hpa(item)}
-        self.workloads: dict[str, dict[str, Any]] = {}
+        self.deployments: list[dict[str, Any]] = []
         self.pods: list[dict[str, Any]] = []
         self.clock: Callable[[], Instant] = this_clock
         self.keda_works = True
@@ -71,11 +72,11 @@ class ApiDouble:
             OBJECTS: self.objects.values(),
             HPAS: [*kedas, *map(self._listed, self.hpas.values())],
             PODS: self.pods,
+            DEPLOYMENTS: self.deployments,
         }
         if path in lists:
             return self._list(_selected(lists[path], request))
-        hpa = self.hpas.get(path.removeprefix(f"{HPAS}/"))
-        if one := self.objects.get(name) or hpa or self.workloads.get(path):
+        if one := self.objects.get(name) or self.hpas.get(path.removeprefix(f"{HPAS}/")):
             return self._json(200, one)
         return self._json(404, {"kind": "Status", "code": 404, "message": f"{path} not found"})
 
@@ -132,7 +133,9 @@ class ApiDouble:
             metadata["labels"] = {**(theirs.get("labels") or {}), ownership.SCALED_OBJECT_LABEL: of}
             metadata["annotations"] = theirs.get("annotations") or {}
             metadata["ownerReferences"] = [{"kind": "ScaledObject", "name": of}]
-        return {"metadata": metadata, "spec": {"minReplicas": minimum, "maxReplicas": 16}, **running}
+        ref = self.objects.get(of, {}).get("spec", {}).get("scaleTargetRef", {"name": of})
+        spec = {"minReplicas": minimum, "maxReplicas": 16, "scaleTargetRef": {"kind": "Deployment", **ref}}
+        return {"metadata": metadata, "spec": spec, **running}
 
     def _listed(self, hpa: dict[str, Any]) -> dict[str, Any]:
         """As a list has it: without its kind, which the list's own says."""

@@ -34,7 +34,8 @@ def scaled_object(
 ) -> dict[str, Any]:
     """As the builder leaves it, and `owner` wrote minReplicaCount."""
     notes = {**({ownership.BASELINE_ANNOTATION: baseline} if baseline is not None else {}), **(annotations or {})}
-    spec = {"minReplicaCount": minimum, "maxReplicaCount": maximum, "idleReplicaCount": idle}
+    spec: dict[str, Any] = {"minReplicaCount": minimum, "maxReplicaCount": maximum, "idleReplicaCount": idle}
+    spec["scaleTargetRef"] = {"name": name}
     managed = []
     if owner:
         fields: Any = {"f:metadata": {"f:annotations": {f"f:{ownership.BASELINE_ANNOTATION}": {}}}}
@@ -98,7 +99,7 @@ BY = {ownership.ADOPTED_ANNOTATION: "alice@laptop"}
 def foreign(
     kind: str = "ScaledObject", minimum: int | None = 2, maximum: int = 16, *, name: str = "vllm", **metadata: Any
 ) -> dict[str, Any]:
-    """As a chart leaves it: no mark of ours, and Helm wrote its minimum."""
+    """As others leave it: no mark of ours, and their minimum."""
     low, high = ("minReplicaCount", "maxReplicaCount") if kind == "ScaledObject" else ("minReplicas", "maxReplicas")
     spec: dict[str, Any] = {
         high: maximum,
@@ -106,7 +107,7 @@ def foreign(
     }
     if minimum is not None:
         spec[low] = minimum
-    managed = [{"manager": "helm", "operation": "Update", "fieldsV1": {"f:spec": {f"f:{low}": {}}}}]
+    managed = [{"manager": "kubectl-create", "operation": "Update", "fieldsV1": {"f:spec": {f"f:{low}": {}}}}]
     version = "keda.sh/v1alpha1" if kind == "ScaledObject" else "autoscaling/v2"
     known = {"name": name, "namespace": "serving", "resourceVersion": "1", "managedFields": managed}
     return {"apiVersion": version, "kind": kind, "metadata": known | metadata, "spec": spec}
@@ -125,3 +126,13 @@ def adopted_hpa(
     notes = {ownership.BASELINE_ANNOTATION: baseline, **BY, **(annotations or {})}
     labels = {ownership.STACK_LABEL: "local", ownership.SERVICE_LABEL: service}
     return foreign("HorizontalPodAutoscaler", minimum, maximum, name=name, labels=labels, annotations=notes)
+
+
+def deployment(name: str = "vllm", **labels: str) -> dict[str, Any]:
+    """One whose pods carry `labels`, and one more that its selector does not ask for."""
+    selected = labels or {"app": name}
+    template = {"metadata": {"labels": selected | {"team": "ml"}}, "spec": {"containers": [{"name": "engine"}]}}
+    return {
+        "metadata": {"name": name, "namespace": "serving"},
+        "spec": {"selector": {"matchLabels": selected}, "template": template},
+    }

@@ -54,11 +54,9 @@ def test_raises_an_hpa_reads_it_back_and_lets_it_go() -> None:
     api = ApiDouble(adopted_hpa())
     (outcome,) = run(api)
     assert (outcome.was, outcome.target, outcome.findings) == (2, 7, ())
-    assert (outcome.kind, outcome.name, outcome.hpa_name, outcome.hpa_min) == (
-        "HorizontalPodAutoscaler",
-        *["vllm"] * 2,
-        7,
-    )
+    assert outcome.observed
+    assert (outcome.observed.kind, outcome.observed.name) == ("HorizontalPodAutoscaler", "vllm")
+    assert (outcome.hpa_name, outcome.hpa_min) == ("vllm", 7)
     assert outcome.in_force_s is not None
     assert api.hpas["vllm"]["spec"]["minReplicas"] == 7
     assert [(name, manager) for name, _, manager in api.patches] == [("vllm", ownership.FIELD_MANAGER)]
@@ -173,5 +171,8 @@ def test_kedas_own_hpa_carries_our_labels_too_and_is_nobodys_target() -> None:
     labels = {ownership.STACK_LABEL: "local", ownership.SERVICE_LABEL: "fraud-bot"}
     api = ApiDouble(foreign(name="fraud", labels=labels, annotations=notes), adopted_hpa())
     (fraud, vllm) = run(api, others=("fraud-bot",))
-    assert (fraud.name, fraud.kind, vllm.name) == ("fraud", "ScaledObject", "vllm")
+    assert [(one.observed.name, one.observed.kind) for one in (fraud, vllm) if one.observed] == [
+        ("fraud", "ScaledObject"),
+        ("vllm", "HorizontalPodAutoscaler"),
+    ]
     assert [name for name, *_ in api.patches] == ["fraud", "vllm"]

@@ -26,7 +26,7 @@ from tests.core import start_cases
 
 pytestmark = pytest.mark.sandbox
 
-SPACE, NAME = "serving", "support-bot"
+SPACE, NAME, HPA = "serving", "support-bot", "vllm-hpa"
 ACCOUNT = f"system:serviceaccount:{SPACE}:{runner.object_name('local')}"
 ORDERS = ownership.orders_name("local")
 FINDINGS = runner.findings_name("local")
@@ -73,7 +73,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Layout]:
     directory = tmp_path_factory.mktemp("sandbox")
     made = lifecycle.up((), print, directory, prometheus_port=free_ports(1)[0], with_pulumi=False)
     settings = Runner.model_validate({"image": "x@sha256:" + "1" * 64, "webhook_secret": "warmline-webhook"})
-    site = RunnerSite("local", SPACE, (NAME,), settings, stack_files("local"), "warmline")
+    site = RunnerSite("local", SPACE, (NAME,), settings, stack_files("local"), "warmline", (HPA,))
     namespaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (SPACE, "other")]
     objects = [*namespaces, DEPLOYMENT, SCALED_OBJECT, *manifests(site)]
     kubectl(made, "apply", "-f", "-", text=yaml.safe_dump_all(objects))
@@ -100,6 +100,8 @@ def kubectl(layout: Layout, *arguments: str, text: str | None = None, check: boo
         ("get", f"scaledobjects.keda.sh/{NAME}", SPACE, True),
         ("patch", f"scaledobjects.keda.sh/{NAME}", SPACE, True),
         ("list", "horizontalpodautoscalers.autoscaling", SPACE, True),
+        ("get", f"horizontalpodautoscalers.autoscaling/{HPA}", SPACE, True),
+        ("patch", f"horizontalpodautoscalers.autoscaling/{HPA}", SPACE, True),
         ("list", "pods", SPACE, True),
         ("get", f"configmaps/{ownership.orders_name('local')}", SPACE, True),
         ("get", f"configmaps/{FINDINGS}", SPACE, True),
@@ -118,6 +120,8 @@ def kubectl(layout: Layout, *arguments: str, text: str | None = None, check: boo
         ("create", "scaledobjects.keda.sh", SPACE, False),
         ("delete", f"scaledobjects.keda.sh/{NAME}", SPACE, False),
         ("patch", "horizontalpodautoscalers.autoscaling", SPACE, False),
+        ("patch", f"horizontalpodautoscalers.autoscaling/keda-hpa-{NAME}", SPACE, False),
+        ("delete", f"horizontalpodautoscalers.autoscaling/{HPA}", SPACE, False),
         ("patch", "deployments.apps", SPACE, False),
         ("delete", "pods", SPACE, False),
         ("create", "pods/exec", SPACE, False),
