@@ -13,9 +13,13 @@ from evidence.formats.source import Format
 
 @dataclass
 class Collection:
-    """What was read so far. `repeated` are the places that held a measurement once more, and where it stood first."""
+    """What was read so far. `repeated` are the places that held a measurement once more, and where it stood first.
+
+    `rewritten` are those of them that tools write beside the first: a list of a folder's runs, another tool's report.
+    """
 
     repeated: list[tuple[Origin, Origin]] = field(default_factory=list)
+    rewritten: list[tuple[Origin, Origin]] = field(default_factory=list)
     _points: list[tuple[str, Format, Point]] = field(default_factory=list)
     _first: dict[tuple[Any, ...], Origin] = field(default_factory=dict)
 
@@ -25,7 +29,12 @@ class Collection:
         if first is point.origin:
             self._points.append((folder, row, point))
         else:
-            self.repeated.append((point.origin, first))
+            is_listed = bool(first.place) != bool(point.origin.place)
+            self._again(point.origin, first, by_a_tool=is_listed or row.is_secondhand)
+
+    def _again(self, origin: Origin, first: Origin, *, by_a_tool: bool) -> None:
+        beside = origin.file != first.file and PurePath(origin.file).parent == PurePath(first.file).parent
+        (self.rewritten if by_a_tool and beside else self.repeated).append((origin, first))
 
     def sweeps(self) -> tuple[Sweep, ...]:
         """All of them, in the order in which their first points were read."""
@@ -46,7 +55,7 @@ class Collection:
             if first is None:
                 kept.append((folder, row, point))
             else:
-                self.repeated.append((point.origin, first))
+                self._again(point.origin, first, by_a_tool=True)
         self._points = kept
 
     def _names(self) -> dict[tuple[Any, ...], str]:

@@ -124,13 +124,10 @@ class _Reading:
 
     def evidence(self) -> Evidence:
         sweeps = self.collection.sweeps()
+        for origin, first in self.collection.rewritten:
+            self.skipped.append(Skip(str(origin), f"the same measurement as {first}"))
         for origin, first in self.collection.repeated:
-            reason = f"the same measurement as {first}"
-            # Tools write a run again in a summary of its folder; anything else is a slip.
-            if origin.file != first.file and Path(origin.file).parent == Path(first.file).parent:
-                self.skipped.append(Skip(str(origin), reason))
-            else:
-                self._refuse(origin, reason)
+            self._refuse(origin, f"the same measurement as {first}")
         return Evidence(sweeps, tuple(self.refused), tuple(self.skipped))
 
 

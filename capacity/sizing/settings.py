@@ -112,7 +112,11 @@ def _sequences(plans: Sequence[Plan], target: Fraction) -> Setting:
     if least is not None and least.fewest < knee:
         # The spec wants it above the target; below that memory() has found what cannot work.
         value = max(least.fewest, math.floor(target) + 1)
-        why = f"as many of {least.tokens} tokens ({least.what}) fit into the GPUs' memory, not {knee} ({why})"
+        of = f"of {least.tokens} tokens ({least.what}) fit into the GPUs' memory"
+        if value > least.fewest:
+            why = f"more than the {decimal_text(target)} in flight, as it must be; but only {least.fewest} {of}"
+        else:
+            why = f"as many {of}, not {knee} ({why})"
     return Setting("sequences at once", ("engine", "max_num_seqs"), str(service.engine.max_num_seqs), value, why)
 
 

@@ -64,7 +64,7 @@ def sections(plan: Plan) -> Iterator[Section]:
 def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
     """What the request says beside its load, as it says it."""
     for section in ("product", "models", "slo", "reliability", "observability"):
-        said = getattr(plan.workload, section).model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        said = getattr(plan.workload, section).model_dump(mode="json", exclude_none=True, exclude_unset=True)
         for name, value in said.items():
             yield f"{section}.{name}", _said(value)
     if plan.workload.profile.trace is not None:

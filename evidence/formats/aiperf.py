@@ -19,6 +19,7 @@ from pathlib import PurePath
 from typing import Any
 
 from capacity.sweeps.sweep import Arrivals, Latency, LatencyName, Point, StatedGoodput
+from evidence.formats.aiperf_records import as_later, as_written
 from evidence.formats.fields import Fields, Key, Unusable, found, units_per_second
 from evidence.formats.source import Byproduct, Format, Source
 
@@ -50,6 +51,7 @@ _RUN = re.compile(r"profile_runs|(run|trial)_\d+")
 
 
 def _is_profile(document: dict[str, Any]) -> bool:
+    document = as_later(document)
     answered = all(_is_metric(document, name) for name in ("request_latency", "request_throughput"))
     return answered or (_is_metric(document, "error_request_count") and isinstance(document.get(_CONFIG), dict))
 
@@ -78,7 +80,8 @@ def _is_perf_analyzer(document: dict[str, Any]) -> bool:
     return {"experiments", "service_kind"} <= document.keys()
 
 
-def _point(document: dict[str, Any], source: Source) -> Point:
+def _point(written: dict[str, Any], source: Source) -> Point:
+    document = as_later(written)
     fields = Fields(document)
     is_ancestor = found(document, (_CONFIG, "perf_analyzer")) is not None
     throughput = fields.positive("throughput_rps", ("request_throughput", "avg"))
@@ -118,7 +121,7 @@ def _point(document: dict[str, Any], source: Source) -> Point:
         output_tokens_mean=fields.positive("output_tokens_mean", ("output_sequence_length", "avg")),
         goodput=_goodput(fields),
         configuration=fields.texts(_SERVING),
-        keys=fields.keys,
+        keys=as_written(fields.keys, written),
     )
 
 

@@ -115,7 +115,7 @@ class Fields:
         """The latency whose `statistics` (`mean`, `p99`) stand at these keys, in 1/`per` seconds.
 
         All zeros, or nothing at all, are None; only in a client's queue is no wait a measurement, and there a hair
-        below 0 is a request sent early.
+        below 0 is a request sent early. Less than any clock shows is what the difference of two times rounds: 0.
 
         Raises:
             Unusable: one of them is no number, not finite, below 0 (in a queue, by a second) or less than a lower one.
@@ -129,7 +129,7 @@ class Fields:
             place = 0.0 if statistic in MEAN else rank(statistic)
             if value is None or place is None:
                 continue
-            seconds = _finite(value, key, least=-per if waits else 0) / per
+            seconds = _seconds(value, key, per, least=-1 if waits else 0)
             if statistic in MEAN:
                 mean, keys[f"{name}.mean"] = seconds, dotted(key)
             else:
@@ -188,6 +188,20 @@ def _whole(value: float, place: str) -> int:
 
 
 def _finite(value: Any, key: Key, least: float = 0) -> float:
+    number = _number(value, key, least)
+    _measurable(number, dotted(key))
+    return number
+
+
+def _seconds(value: Any, key: Key, per: float, least: float) -> float:
+    number = _number(value, key, least * per)
+    if abs(number) < LEAST * per:
+        return 0.0
+    _measurable(number, dotted(key))
+    return number / per
+
+
+def _number(value: Any, key: Key, least: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Unusable(f"{dotted(key)} is {short(value)}, not a number")
     try:
@@ -198,7 +212,6 @@ def _finite(value: Any, key: Key, least: float = 0) -> float:
         raise Unusable(f"{dotted(key)} is {'NaN' if math.isnan(number) else 'infinite'}")
     if number < least:
         raise Unusable(f"{dotted(key)} is {number:g}, below {least:g}")
-    _measurable(number, dotted(key))
     return number
 
 

@@ -453,3 +453,10 @@ def test_yaml_is_the_same_data(stack: Path) -> None:
     assert yaml.safe_load(run("plan", "-s", "local", "-o", "yaml").stdout) == json.loads(
         run("plan", "-s", "local", "-o", "json").stdout
     )
+
+
+def test_what_is_said_stands_there_even_where_it_is_what_would_be_assumed(stack: Path) -> None:
+    reliability = {"survive": "pod", "rollout": {"surge": "1", "unavailable": "0"}, "one_at_a_time": []}
+    write_request(stack, {"in_flight": 80}, reliability=reliability)
+    (line,) = (line for line in run("plan", "-s", "local").stdout.splitlines() if "reliability.rollout" in line)
+    assert line.split(maxsplit=1)[1].strip() == "surge 1, unavailable 0"

@@ -122,6 +122,18 @@ class TestDerived:
         assert found["sequences at once"]["value"] == 41
         assert found["in flight at one replica at most"]["value"] == "45"
 
+    def test_nothing_is_said_to_fit_that_does_not(self, stack: Path) -> None:
+        """70 billion parameters on one GPU leave room for no sequence, and the spec wants more than 40."""
+        shutil.copytree(CONFIGS, stack / "models")
+        models = {"candidates": [{"name": "m", "config": "models/llama-3-70b.json"}]}
+        write_request(stack, {"in_flight": 80, "context_tokens": {"p95": 2000}}, models=models, **NO_RESERVE)
+        one = settings(code=1)["sequences at once"]
+        assert one["value"] == 41
+        assert one["why"] == (
+            "more than the 40 in flight, as it must be; "
+            "but only 0 of 2000 tokens (p95 of chat) fit into the GPUs' memory"
+        )
+
     def test_the_baseline_has_the_same_reserve(self, stack: Path) -> None:
         survive = {"survive": "zone", "zones": 2, "capacity_after_loss_pct": 100, "near_term_growth_pct": 0}
         write_request(stack, {"in_flight": 80, "largest_minute_jump_pct": 0}, reliability=survive)

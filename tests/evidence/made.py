@@ -162,6 +162,14 @@ def aiperf_0_3(**changes: Any) -> dict[str, Any]:
     return result | changes
 
 
+def aiperf_0_1(**changes: Any) -> dict[str, Any]:
+    """`profile_export_aiperf.json` of AIPerf 0.1. Source of the shape: 0.1.1 `exporters/json_exporter.py`."""
+    result = aiperf_0_3()
+    beside = {name: result.pop(name) for name in ("input_config", "was_cancelled", "error_summary")}
+    result["ttft"] = result.pop("time_to_first_token")
+    return {"records": result} | beside | changes
+
+
 def genai_perf(**changes: Any) -> dict[str, Any]:
     """`profile_export_genai_perf.json`. Source of the shape: genai-perf 0.0.16 `export_data/json_exporter.py`."""
     result = aiperf_0_3()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +234,16 @@ def test_byproducts_are_passed_over(tmp_path: Path) -> None:
     assert evidence.refused == ()
     assert len(evidence.skipped) == 5
     assert len(evidence.sweeps) == 1
+
+
+def test_the_first_release_says_the_same_below_records(tmp_path: Path) -> None:
+    old = _point(made.write(tmp_path / "old.json", made.aiperf_0_1()))
+    later = _point(made.write(tmp_path / "later.json", made.aiperf_0_3()))
+    assert replace(old, origin=later.origin, keys=later.keys) == later
+    assert old.keys["ttft.p99"] == "records.ttft.p99"
+    assert old.keys["throughput_rps"] == "records.request_throughput.avg"
+    assert old.keys["requested_rps"] == "input_config.loadgen.request_rate"
+    assert old.keys.keys() == later.keys.keys()
+    del (without := made.aiperf_0_1())["records"]["benchmark_duration"]
+    derived = _point(made.write(tmp_path / "derived.json", without)).keys["duration_s"]
+    assert derived == "records.request_count.avg / records.request_throughput.avg"

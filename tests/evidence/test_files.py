@@ -164,6 +164,17 @@ def test_the_same_run_in_other_words_is_refused_too(tmp_path: Path) -> None:
     assert [item.reason for item in evidence.refused] == [f"the same measurement as {tmp_path / 'a.json'}"]
 
 
+def test_nor_does_it_hide_beside_the_first(tmp_path: Path) -> None:
+    """A list of a folder's runs, as tools write it, is passed over; a copy that was only saved anew is a slip."""
+    made.write(tmp_path / "a.json", made.vllm_serve())
+    (tmp_path / "pretty.json").write_text(json.dumps(made.vllm_serve(), indent=4), encoding="utf-8")
+    made.write(tmp_path / "summary.json", [made.vllm_serve()])
+    evidence = read([tmp_path])
+    assert [len(sweep.points) for sweep in evidence.sweeps] == [1]
+    assert [item.file for item in evidence.refused] == [str(tmp_path / "pretty.json")]
+    assert [item.file for item in evidence.skipped] == [f"{tmp_path / 'summary.json'}: [0]"]
+
+
 def test_the_same_line_twice_is_refused(tmp_path: Path) -> None:
     path = made.write_lines(tmp_path / "runs.jsonl", [made.sglang(), made.sglang()])
     evidence = read([path])
@@ -250,6 +261,7 @@ def _results() -> dict[str, dict[str, Any]]:
         "sglang": made.sglang(),
         "inferencex": made.inferencex(),
         "aiperf 0.3": made.aiperf_0_3(goodput={"unit": "requests/sec", "avg": 1.0}),
+        "aiperf 0.1": made.aiperf_0_1(),
         "genai-perf": made.genai_perf(),
         "llm-d 0.1": made.llmd_report_0_1(),
         "inference-perf": json.loads(stage.read_text(encoding="utf-8")),

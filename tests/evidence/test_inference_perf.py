@@ -132,3 +132,13 @@ def test_the_configuration_is_found_among_reports(tmp_path: Path) -> None:
     (tmp_path / "run.yml").write_text((FOLDER / "config.yaml").read_text(encoding="utf-8"), encoding="utf-8")
     (point,) = _points(tmp_path)
     assert point.concurrency_limit == 440.0
+
+
+def test_what_the_difference_of_two_times_rounds_is_no_wait() -> None:
+    """The tool's own golden file has 5.5e-17 s between two times that are the same."""
+    evidence = read([FOLDER.parent / "inference_perf_lifecycle.yaml"])
+    assert evidence.refused == ()
+    (point,) = evidence.sweeps[0].points
+    assert point.client_queue is not None
+    assert point.client_queue.percentiles_s[25.0] == 0
+    assert point.client_queue.percentiles_s[50.0] == 0.001
