@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from whenever import Instant
 
+from prescale.calling_off import how
 from prescale.clock import Clock
 from prescale.observed import Observed
 from prescale.orders.order import SOURCE, Order, Orders
 from prescale.record import Held, Kept, Record
 from prescale.timetable import Window
-from stacks.series import name_and_day
 
 # A person's higher value outside of any window is left alone this long.
 KEPT_FOR_S = 4 * 3600
@@ -158,12 +158,10 @@ def _called_off(cancel: Order) -> str:
 
 def _gone(held: Held) -> str:
     """The note on what has vanished from where it was said."""
-    series, day = name_and_day(held.event)
     call_off = f"`warmline prescale cancel {held.event}`"
     where, fix = "the cluster's orders", f"{call_off} lets it go now."
     if held.calendar != SOURCE:
-        mark = f"put {day} into cancelled_on of {series}" if day else "mark it `cancelled: true`"
-        where, fix = "the calendar", f"To let it go now {mark}, or run {call_off}."
+        where, fix = "the calendar", f"To let it go now {how(held.event)}, or run {call_off}."
     return f"{held.event}: gone from {where}, held at {held.floor} to its end {held.until.format_iso()}. {fix}"
 
 

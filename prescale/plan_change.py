@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from whenever import Instant
 
+from prescale.calling_off import how
 from prescale.printed import Number, count, number, text
 
 # What a load is reckoned from, by its unit; what else a plan says of it follows.
@@ -203,7 +204,7 @@ def _findings(was: Planned, becomes: Planned | None, now: Instant) -> Iterator[s
     when = "active" if was.is_active(now) else "still to come"
     name = f"{was.event}, {was.service}"
     if becomes is None:
-        held = "it is held to its recorded end if it is raised already: mark it cancelled"
+        held = f"it is held to its recorded end if it is raised already: {how(was.event)}"
         yield f"{name}: removed while it is {when}, with its floor of {was.floor}; {held}."
     elif becomes.is_cancelled:
         return

@@ -126,7 +126,7 @@ class Window:
 class Timetable:
     """All windows of one stack, in order of time. `calendar` names where they come from.
 
-    `findings` are (service, what is missing): events that it should have and whose day nobody knows.
+    `findings` are (service, what is missing): events that it should have, and whose day or entry nobody knows.
     """
 
     calendar: str
@@ -179,7 +179,7 @@ def timetable(stack: Stack, now: Instant = FIRST, lead_times: Mapping[str, LeadT
         raise InputError(faults)
     windows.sort(key=lambda window: (window.raise_at, window.event, window.service))
     unknown = tuple(holiday_findings(stack.calendar.series, now.to_tz(stack.calendar.timezone).date().to_stdlib()))
-    return Timetable(stack.calendar.source, _over_gaps(windows), unknown)
+    return Timetable(stack.calendar.source, _over_gaps(windows), (*stack.calendar.findings, *unknown))
 
 
 def _over_gaps(windows: Sequence[Window]) -> tuple[Window, ...]:

@@ -24,7 +24,7 @@ class Calendar:
     `listed` happen once, too, and come from files that nobody tidies: of these only what is not long over counts.
 
     `source` names the calendar: what it raised, only it may lower. `timezone` is the zone a person means
-    who types a local time.
+    who types a local time. `findings` are (service, what is wrong, with file and line): an event of it may be missing.
     """
 
     source: str
@@ -34,7 +34,7 @@ class Calendar:
     events: tuple[Event, ...]
     series: tuple[Series, ...] = ()
     listed: tuple[Event, ...] = ()
-    findings: tuple[str, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
     def around(self, now: Instant, ahead_s: int) -> tuple[Event, ...]:

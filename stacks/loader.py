@@ -89,7 +89,7 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
             from stacks.ics.join import join
 
             joined = join(calendar, coming.readable, folder)
-            calendar, in_files = joined.calendar, joined.faults
+            calendar, in_files = replace(joined.calendar, findings=_findings(coming, joined.findings)), joined.faults
             wrong += joined.wrong
             asked += joined.own_words
     # A service that had to be left out of the platform is not an unknown one.
@@ -99,6 +99,16 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
     if built.model is None or calendar is None or faults:
         raise InputError(faults)
     return Stack(stack, built.model, calendar, built.document, coming.document, folder)
+
+
+def _findings(coming: Reading[CalendarSpec], found: Iterable[tuple[Place, str]]) -> tuple[tuple[str, str], ...]:
+    """Of each service that a row asks for, with the row's line."""
+    asked = dict(_asked(coming.readable)) if coming.readable else {}
+    return tuple(
+        (service, f"{shown(coming.path)}:{coming.document.line(place)}: {dotted(place)}: {text}")
+        for place, text in found
+        for service in asked[place].services
+    )
 
 
 def load_calendar_spec(stack: str, root: Path | None = None) -> CalendarSpec:

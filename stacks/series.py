@@ -6,6 +6,7 @@ name when it is moved or cancelled, so what the cluster remembers of it stays th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -28,6 +29,16 @@ MOST_DAYS = 31
 
 # No event's own name has it.
 _ON = "@"
+
+
+# An entry of an .ics file is known by the file's name and so many hexadecimal digits of its identifier's hash.
+UID_DIGITS = 10
+_OF_A_FILE = re.compile(rf".+-[0-9a-f]{{{UID_DIGITS}}}")
+
+
+def is_of_a_file(event: str) -> bool:
+    """Whether it is called as what comes from an .ics file is: `sales-1f3a9c02b7`, on a day or not."""
+    return _OF_A_FILE.fullmatch(name_and_day(event)[0]) is not None
 
 
 def name_and_day(event: str) -> tuple[str, str]:

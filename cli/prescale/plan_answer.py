@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def is_finding(self) -> bool:
-        return bool(self.shortages or plan_text.findings(self.stack.calendar, self.table))
+        return bool(self.shortages or plan_text.findings(self.table))
 
     @property
     def heading(self) -> str:
@@ -56,7 +56,7 @@ class Answer:
             *plan_text.gap_lines(self.table, self.now, zone),
             *([*lead_time_text.lines(self.by.lead_times), *self.by.notes] if self.by else [lead_time_text.NOT_ASKED]),
             *shortage_text.lines(self.shortages, zone),
-            *plan_text.remarks(self.stack.calendar, self.table, self.now),
+            *plan_text.remarks(self.stack, self.table, self.now),
         ]
 
     @property

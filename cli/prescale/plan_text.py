@@ -14,10 +14,10 @@ from cli.prescale.text import both, time_of_day, utc
 from prescale.floors.gap import Hold
 from prescale.floors.load import Load, usual
 from prescale.timetable import Timetable, Window
-from stacks.calendar import Calendar
 from stacks.holiday import holiday_notes
 from stacks.loader import Stack
 from stacks.series import name_and_day
+from stacks.stray import stray_cancels
 
 # Of gaps that are held: what repeats has many.
 GAPS_SHOWN = 5
@@ -41,8 +41,8 @@ def plan_data(stack: Stack, table: Timetable, now: Instant) -> dict[str, Any]:
             }
             for name, service in stack.platform.services.items()
         ],
-        "findings": findings(stack.calendar, table),
-        "notes": _notes(stack.calendar, now),
+        "findings": findings(table),
+        "notes": _notes(stack, now),
     }
 
 
@@ -117,19 +117,20 @@ def plan_arithmetic(stack: Stack, table: Timetable) -> list[str]:
     return lines
 
 
-def remarks(calendar: Calendar, table: Timetable, now: Instant) -> list[str]:
-    """What calendar files and holidays leave open; what needs a person starts with `!`."""
-    return [*(f"! {text}" for text in findings(calendar, table)), *_notes(calendar, now)]
+def remarks(stack: Stack, table: Timetable, now: Instant) -> list[str]:
+    """What calendar files, holidays and days leave open; what needs a person starts with `!`."""
+    return [*(f"! {text}" for text in findings(table)), *_notes(stack, now)]
 
 
-def findings(calendar: Calendar, table: Timetable) -> list[str]:
+def findings(table: Timetable) -> list[str]:
     """Each is an event that may be missing."""
-    return [*calendar.findings, *dict.fromkeys(said for _, said in table.findings)]
+    return [*dict.fromkeys(said for _, said in table.findings)]
 
 
-def _notes(calendar: Calendar, now: Instant) -> list[str]:
+def _notes(stack: Stack, now: Instant) -> list[str]:
+    calendar = stack.calendar
     today = now.to_tz(calendar.timezone).date().to_stdlib()
-    return [*calendar.notes, *holiday_notes(calendar.series, today)]
+    return [*calendar.notes, *holiday_notes(calendar.series, today), *stray_cancels(stack, today)]
 
 
 def gap_lines(table: Timetable, now: Instant, zone: str) -> list[str]:

@@ -113,6 +113,7 @@ def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
     from prescale.on_time import following, planning
     from prescale.sync import Run
     from prescale.sync import sync as run_once
+    from stacks.stray import stray_cancels
 
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     services = tuple(loaded.platform.services)
@@ -129,7 +130,8 @@ def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
 
         outcomes = with_minimums(cluster, outcomes)
         ready = count_ready(cluster, loaded, outcomes) if ready is None else ready
-    notes, zone = (*by.notes, *seen.notes), loaded.calendar.timezone
+    zone = loaded.calendar.timezone
+    notes = (*stray_cancels(loaded, now.to_tz(zone).date().to_stdlib()), *by.notes, *seen.notes)
     return _Synced(stack, now, loaded.platform, zone, by.table, outcomes, notes, cluster, ready)
 
 

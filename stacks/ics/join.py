@@ -20,12 +20,16 @@ from stacks.series import Place
 
 @dataclass(frozen=True)
 class Joined:
-    """`calendar` with what the files have; `own_words` are demands that stand in the files themselves."""
+    """`calendar` with what the files have; `own_words` are demands that stand in the files themselves.
+
+    `findings` are rows that nothing came of.
+    """
 
     calendar: Calendar
     faults: tuple[Fault, ...]
     wrong: tuple[Misfit, ...]
     own_words: tuple[tuple[Place, Asked], ...]
+    findings: tuple[tuple[Place, str], ...] = ()
 
 
 def join(calendar: Calendar, spec: CalendarSpec, folder: Path) -> Joined:
@@ -55,12 +59,13 @@ def join(calendar: Calendar, spec: CalendarSpec, folder: Path) -> Joined:
         calendar,
         listed=listed,
         series=(*calendar.series, *series),
-        findings=tuple(text for one in found for text in one.findings),
         notes=tuple(text for one in found for text in one.notes),
     )
     own_words = [(event.place, event.asked) for event in listed if len(event.place) == 2]
     own_words += [(one.place, one.asked) for one in series if len(one.place) == 2]
-    return Joined(joined, tuple(fault for one in found for fault in one.faults), tuple(wrong), tuple(own_words))
+    faults = tuple(fault for one in found for fault in one.faults)
+    findings = tuple(finding for one in found for finding in one.findings)
+    return Joined(joined, faults, tuple(wrong), tuple(own_words), findings)
 
 
 def _names_again(found: list[Found], place: Place, file: str, path: str) -> Iterator[Misfit]:

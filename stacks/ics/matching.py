@@ -51,15 +51,15 @@ def at_entry(entry: Entry, error: InputError) -> Iterator[Fault]:
         yield Fault(fault.file, entry.line, path, fault.got, fault.expected, fault.fix)
 
 
-def unmatched(entries: tuple[Entry, ...], spec: CalendarFile, place: Place) -> Iterator[str]:
+def unmatched(entries: tuple[Entry, ...], spec: CalendarFile, place: Place) -> Iterator[tuple[Place, str]]:
     """Rows that no entry matches: the entry may have been renamed, and then nothing is raised for it."""
     used = {row_of(entry, spec) for entry in entries}
     for row, one in enumerate(spec.events):
         if row in used or one.match == Match():
             continue
         said = ", ".join(f"{name} {text!r}" for name, text in one.match.model_dump(exclude_none=True).items())
-        where = f"{place[0]}[{place[1]}].events[{row}]"
-        yield f"{where}: no entry of {spec.file} with {said} comes to this row. Correct it, or remove the row."
+        text = f"no entry of {spec.file} with {said} comes to this row. Correct it, or remove the row."
+        yield (*place, "events", row), text
 
 
 def _matches(entry: Entry, match: Match) -> bool:

@@ -22,12 +22,12 @@ MOST_EVENTS, MOST_SERIES = 2000, 500
 
 @dataclass(frozen=True)
 class Found:
-    """What one file has. `findings` need a person, `notes` do not."""
+    """What one file has. `findings` need a person, each with its row of events.yaml; `notes` do not."""
 
     events: tuple[Event, ...] = ()
     series: tuple[Series, ...] = ()
     faults: tuple[Fault, ...] = ()
-    findings: tuple[str, ...] = ()
+    findings: tuple[tuple[Place, str], ...] = ()
     notes: tuple[str, ...] = ()
 
 

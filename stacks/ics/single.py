@@ -10,7 +10,7 @@ from pathlib import Path
 from stacks.ics.entry import Entry, Moment
 from stacks.ics.matching import Meant
 from stacks.ics.reader import Reader, Wrong
-from stacks.series import Event
+from stacks.series import UID_DIGITS, Event
 
 
 def of(entry: Entry) -> Moment:
@@ -25,7 +25,7 @@ def of(entry: Entry) -> Moment:
 def name_of(reader: Reader, entry: Entry, day: date | None = None) -> str:
     """`sales-1f3a9c02b7@2027-10-29`: stays the same when the entry is renamed or moved."""
     stem = re.sub(r"[^a-z0-9]+", "-", Path(reader.spec.file).stem.lower())[:29].strip("-") or "ics"
-    name = f"{stem}-{hashlib.sha256(entry.uid.encode()).hexdigest()[:10]}"
+    name = f"{stem}-{hashlib.sha256(entry.uid.encode()).hexdigest()[:UID_DIGITS]}"
     return f"{name}@{day}" if day else name
 
 

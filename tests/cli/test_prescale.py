@@ -232,6 +232,24 @@ class TestPlan:
         assert "exists twice" in run("plan", "--at", "2026-11-01 01:30").output
 
 
+@pytest.mark.parametrize("command", [("plan",), ("sync",)])
+def test_a_day_called_off_that_is_none_is_noted_with_its_line(
+    api: ApiDouble, stacks: Path, command: tuple[str, ...]
+) -> None:
+    """It may be left over from an earlier rule, and then lets go of what that has raised: no finding."""
+    more = "2027-10-30 00:30\n    repeat: {rule: FREQ=WEEKLY}\n    cancelled_on: [2027-11-05, 2027-11-06, 2025-11-07]"
+    edit(stacks / "events.yaml", "2027-10-30 00:30", more)
+    result = run(*command)
+    assert result.exit_code == 0
+    said = [line for line in result.stdout.splitlines() if "calls off none" in line]
+    (line,) = said
+    where, _, text = line.partition(": ")
+    assert where.endswith("/local/events.yaml:9")
+    assert text.startswith("events[0].cancelled_on[1]: diwali-sale has no occurrence on 2027-11-06, so this calls off ")
+    notes = json.loads(run(*command, "-o", "json").stdout)["notes"]
+    assert [note for note in notes if "calls off none" in note] == said
+
+
 class TestHolidays:
     def test_the_end_of_what_is_known_is_a_finding(self, stacks: Path) -> None:
         text = "    holiday: {country: IN, name: Diwali, start: '20:00', end: '00:30'}\n"
@@ -269,12 +287,28 @@ class TestCalendarFiles:
         result = run("plan", "--at", "2027-10-01 12:00")
         assert re.search(r"sales-\w{10} +support-bot +planned +5 .*\n *Diwali sale ", result.stdout)
         assert re.search(r"sales-\w{10}, support-bot; Diwali sale\n  5 replicas, said as such", result.stdout)
-        assert "! calendars[0].events[1]: no entry of sales.ics with summary 'X' comes to this row." in result.stdout
+        line = (
+            with_file.with_name("events.yaml")
+            .read_text()
+            .splitlines()
+            .index("      - {match: {summary: X}, services: {support-bot: {replicas: 5}}}")
+        )
+        said = (
+            f"/local/events.yaml:{line + 1}: calendars[0].events[1]: no entry of sales.ics with summary 'X' comes to "
+        )
+        assert re.search(rf"^! \S*{re.escape(said)}", result.stdout, re.MULTILINE)
         assert "sales.ics: 5 entries match no row and are left out, among them 'Friday peak'," in result.stdout
         assert result.exit_code == 1
         data = json.loads(run("plan", "--at", "2027-10-01 12:00", "-o", "json").stdout)
         assert [event["title"] for event in data["events"]] == ["Diwali sale"]
         assert (len(data["findings"]), len(data["notes"])) == (1, 1)
+
+    def test_a_row_that_nothing_comes_to_is_a_finding_of_every_run(self, api: ApiDouble, with_file: Path) -> None:
+        result = run("sync")
+        assert (result.exit_code, api.patches) == (1, [])
+        assert "calendars[0].events[1]: no entry of sales.ics with summary 'X' comes to this row." in result.stdout
+        edit(with_file.with_name("events.yaml"), "{summary: X}", "{summary: Friday*}")
+        assert run("sync").exit_code == 0
 
     @pytest.mark.parametrize("command", [("plan",), ("sync",), ("sync", "--dry-run"), ("status",)])
     def test_a_file_cut_short_changes_nothing(self, api: ApiDouble, with_file: Path, command: tuple[str, ...]) -> None:

@@ -49,6 +49,9 @@ def test_overlapping_events_end_one_by_one() -> None:
     assert floors == [5, 9, 9, 5, 2]
 
 
+EXCEPT = "except 2027-10-29 from its series in the .ics file (EXDATE)"
+
+
 class TestVanished:
     def test_held_to_its_recorded_end(self) -> None:
         target, _ = run(scaled_object(), [window()])
@@ -57,6 +60,24 @@ class TestVanished:
         assert decision.patch is None
         assert "gone from the calendar" in decision.notes[0]
         assert minimum(run(held, [], 4 * HOUR)[0]) == 2
+
+    @pytest.mark.parametrize(
+        ("event", "fix"),
+        [
+            ("sale", "mark it `cancelled: true`"),
+            ("sale@2027-10-29", "put 2027-10-29 into cancelled_on of sale"),
+            ("sales-1f3a9c02b7", "have its entry in the .ics file with STATUS:CANCELLED"),
+            (
+                "sales-1f3a9c02b7@2027-10-29",
+                f"{EXCEPT}, or have that day there as STATUS:CANCELLED",
+            ),
+        ],
+    )
+    def test_says_how_to_call_it_off_where_it_was_written(self, event: str, fix: str) -> None:
+        target, _ = run(scaled_object(), [window(event)])
+        _, decision = run(target, [], 3 * HOUR)
+        (note,) = decision.notes
+        assert note.endswith(f"To let it go now {fix}, or run `warmline prescale cancel {event}`.")
 
     def test_held_under_a_higher_one_that_is_still_there(self) -> None:
         both = [window("low", 5, end_s=3 * HOUR), window("high", 9, end_s=2 * HOUR)]

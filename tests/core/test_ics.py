@@ -119,7 +119,7 @@ class TestExports:
         assert by_title == {"Friday peak": (5, 3), "Diwali sale": (7, 0), "Stocktaking": (4, 0)}
 
     def test_a_row_that_matches_nothing_is_a_finding(self, tmp_path: Path) -> None:
-        findings = export(tmp_path, "google", "Asia/Kolkata").findings
+        findings = [text for _, text in export(tmp_path, "google", "Asia/Kolkata").findings]
         assert [text.partition(".events[")[2][0] for text in findings] == ["2", "3"]
         assert "no entry of sales.ics with category 'sale' comes to this row" in findings[0]
 
