@@ -12,6 +12,8 @@ from cli.options import examples, output_option, stacks_option
 from cli.prescale.at import at_option, moment
 from cli.prescale.in_turn import Ran, emit_runs, heading, in_turn, worst
 from cli.prescale.telling import Telling, telling_options
+from stacks.faults import InputError
+from stacks.reach import OutOfReach
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,7 +92,7 @@ def sync(
     for ran in in_turn(stack_names, lambda stack: _run(stack, at, dry_run=dry_run, tells=telling.has_readers)):
         runs.append(ran)
         if telling.has_readers or telling.has_webhook:
-            telling.tell(_report(ran), ran.result.cluster if ran.result else None)
+            telling.tell(_report(ran), _cluster(ran, asks=telling.asks_the_cluster))
         if output == "table" and not telling.takes_stdout and (done := ran.result):
             lines = sync_text.lines(done.outcomes, done.table, done.at, done.zone, dry_run=dry_run)
             click.echo("\n".join([*heading(ran.stack, stack_names), *lines, *done.notes]))
@@ -158,6 +160,23 @@ def _report(ran: Ran[_Synced]) -> RunReport:
         api_calls=done.cluster.calls,
         services=service_reports(done.table, baselines, done.outcomes, report.at, done.ready),
     )
+
+
+def _cluster(ran: Ran[_Synced], *, asks: bool) -> Cluster | None:
+    """The run's cluster; also that of a run which found its calendar bad, if somebody has to ask it something.
+
+    None where it was out of reach, and where platform.yaml does not say which it is.
+    """
+    if ran.result or not asks or not isinstance(ran.error, InputError):
+        return ran.result.cluster if ran.result else None
+    from prescale.cluster import Cluster
+    from stacks.loader import load_platform
+
+    try:
+        platform = load_platform(ran.stack)
+        return Cluster.of(platform.cluster.context, platform.namespace)
+    except (InputError, OutOfReach):
+        return None
 
 
 def _exit_code(ran: Ran[_Synced]) -> int:

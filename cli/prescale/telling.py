@@ -49,7 +49,8 @@ _OPTIONS = (
         "--state-file",
         type=_FILE,
         metavar="FILE",
-        help="Where it is kept what the webhook was told; without it, in a ConfigMap of the stack's namespace.",
+        help="Where it is kept what the webhook was told; without it, in a ConfigMap of the stack's namespace, or on "
+        "this machine where the cluster is out of reach.",
     ),
 )
 
@@ -100,8 +101,17 @@ class Telling:
     def has_webhook(self) -> bool:
         return not self.is_silent and (self.webhook_url_file is not None or bool(os.environ.get(WEBHOOK)))
 
+    @property
+    def asks_the_cluster(self) -> bool:
+        """Whether the cluster keeps what was told, also of a run that had nothing else to ask of it."""
+        return self.has_webhook and self.state_file is None
+
     def tell(self, report: RunReport, cluster: Cluster | None) -> None:
-        """Log one run, and tell its news, now: the next stack may take its time."""
+        """Log one run, and tell its news, now: the next stack may take its time.
+
+        Args:
+            cluster: None where it cannot be asked.
+        """
         if self.has_readers:
             self._log(replace(report, last_success=self._last_success(report)))
         if self.has_webhook:
@@ -149,24 +159,22 @@ class Telling:
 
         try:
             memory, state = self._memory(cluster), news.state(report)
-            if state == memory.recall(report.stack):
+            told = memory.recall(report.stack)
+            if state == told:
                 return
+            # What cannot be kept is not sent: it would be told at every run.
+            memory.remember(report.stack, told)
             webhook.send(self._webhook_url(), news.message(report))
             memory.remember(report.stack, state)
-        except (webhook.NotTold, Forgotten) as error:
-            said = "The run itself is not touched by it."
-            click.echo(f"stack {report.stack}: the webhook was not told: {error}. {said}", err=True)
+        except webhook.NotTold as error:
+            _not_told(report, str(error))
+        except Forgotten as error:
+            _not_told(report, f"what it was told cannot be kept: {error} (--state-file FILE keeps it elsewhere)")
 
     def _memory(self, cluster: Cluster | None) -> Memory:
-        from prescale.runs.memory import ClusterMemory, FileMemory, Forgotten
+        from prescale.runs.memory import FileMemory, SharedMemory
 
-        if self.state_file is not None:
-            return FileMemory(self.state_file)
-        if cluster is None:
-            raise Forgotten(
-                "what it was told is kept in the cluster, which was not reached (--state-file keeps it here)"
-            )
-        return ClusterMemory(cluster)
+        return SharedMemory(cluster) if self.state_file is None else FileMemory(self.state_file)
 
     def _webhook_url(self) -> str:
         from prescale.runs.webhook import NotTold
@@ -178,6 +186,11 @@ class Telling:
             return text_of(self.webhook_url_file).strip()
         except Unreadable as error:
             raise NotTold(f"{self.webhook_url_file}: {error}") from None
+
+
+def _not_told(report: RunReport, reason: str) -> None:
+    said = "The run itself is not touched by it."
+    click.echo(f"stack {report.stack}: the webhook was not told: {reason}. {said}", err=True)
 
 
 def _guarded(path: Path, write: Callable[[], None]) -> None:

@@ -23,6 +23,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = copied_stacks(tmp_path)
     monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
     monkeypatch.delenv("WARMLINE_LOG", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(syncing, "IN_FORCE_WITHIN_S", 0.02)
     return root / "local"
 
@@ -184,16 +185,51 @@ class TestWebhook:
     def test_without_a_file_the_cluster_remembers(
         self, api: ApiDouble, told: list[tuple[str, str]], stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A pod that ends takes nothing along. Where the cluster is out of reach nobody is told again and again."""
+        """A pod that ends takes nothing along, also where a run found its calendar bad."""
         sale_is_on(stack)
         api.keda_works, api.minimums = False, {"keda-hpa-support-bot": 2}
         monkeypatch.setenv("WARMLINE_WEBHOOK_URL", "https://hooks.example/s3cret")
         assert [sync().exit_code for _ in range(3)] == [1, 1, 1]
         assert len(told) == 1
         edit(stack / "events.yaml", "Asia/Kolkata", "IST")
+        assert [sync().exit_code for _ in range(3)] == [2, 2, 2]
+        assert len(told) == 2, "platform.yaml says which cluster keeps it"
+        assert api.minimum() == 7
+
+    def test_out_of_reach_is_told_once_and_that_it_is_over_too(
+        self,
+        api: ApiDouble,
+        told: list[tuple[str, str]],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv("WARMLINE_WEBHOOK_URL", "https://hooks.example/s3cret")
+        assert sync().exit_code == 0
+        reached = clustering.Cluster.of
+
+        def unreachable(*_: object) -> None:
+            raise OutOfReach("https://api.example:6443", "no route to host", "Is it up?")
+
+        monkeypatch.setattr(clustering.Cluster, "of", unreachable)
+        assert [sync().exit_code for _ in range(3)] == [3, 3, 3]
+        assert [text.splitlines()[0] for _, text in told] == [
+            "Warmline, stack local: was not run: the cluster is out of reach"
+        ]
+        monkeypatch.setattr(clustering.Cluster, "of", reached)
+        assert [sync().exit_code for _ in range(3)] == [0, 0, 0]
+        assert [text for _, text in told[1:]] == ["Warmline, stack local: all is well again"]
+        assert (tmp_path / "state" / "warmline" / "told.json").read_text() == "{}\n"
+
+    def test_where_nothing_can_be_kept_nobody_is_told_again_and_again(
+        self, stack: Path, told: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "state").write_text("no folder")
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nowhere"))
+        monkeypatch.setenv("WARMLINE_WEBHOOK_URL", "https://hooks.example/s3cret")
         result = sync()
-        assert (result.exit_code, len(told)) == (2, 1)
-        assert "the webhook was not told: what it was told is kept in the cluster" in result.stderr
+        assert (result.exit_code, told) == (3, [])
+        assert "the webhook was not told: what it was told cannot be kept: " in result.stderr
+        assert "(--state-file FILE keeps it elsewhere)" in result.stderr
 
     def test_one_that_fails_hides_nothing_and_is_told_again(
         self, api: ApiDouble, tmp_path: Path, stack: Path, monkeypatch: pytest.MonkeyPatch

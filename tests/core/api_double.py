@@ -113,8 +113,8 @@ class ApiDouble:
         elif current is None:
             return self._json(404, {"kind": "Status", "code": 404, "message": f"{name} not found"})
         elif request.method == "PATCH":
-            patch, version = json.loads(request.content), current["metadata"]["resourceVersion"]
-            if patch["metadata"]["resourceVersion"] != version:
+            patch, version = {"metadata": {}} | json.loads(request.content), current["metadata"]["resourceVersion"]
+            if patch["metadata"].get("resourceVersion", version) != version:
                 return self._json(409, {"kind": "Status", "code": 409, "message": "the object has been modified"})
             patch["metadata"]["resourceVersion"] = str(int(version) + 1)
             self.config_maps[name] = merged(current, patch)

@@ -221,3 +221,33 @@ class TestClusterMemory:
             memory.ClusterMemory(cluster).recall("prod")
         with pytest.raises(memory.Forgotten, match="forbidden"):
             memory.ClusterMemory(cluster).remember("prod", "a")
+
+
+class TestSharedMemory:
+    @given(st.lists(st.tuples(st.sampled_from(["", "a", "b", "c"]), st.booleans(), st.booleans()), max_size=12))
+    def test_each_change_is_told_once_whatever_is_out_of_reach_meanwhile(
+        self, tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[str, bool, bool]]
+    ) -> None:
+        """Runs of one machine: (state, whether its cluster is known, whether that answers)."""
+        cluster, told = ConfigMaps(), [""]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+            for state, is_known, answers in runs:
+                cluster.refuses = None if answers else OutOfReach("https://api:6443", "no route", "Look.")
+                shared = memory.SharedMemory(cluster if is_known else None)
+                before = shared.recall("prod")
+                if is_known and answers:
+                    assert before == told[-1], "who reaches the cluster knows what was told last, from wherever"
+                if state != before:
+                    shared.remember("prod", state)
+                    told.append(state)
+                assert shared.recall("prod") == state, "and so it is told no second time"
+
+    def test_without_a_disk_the_cluster_alone_keeps_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+        shared = memory.SharedMemory(ConfigMaps())
+        shared.remember("prod", "a")
+        assert shared.recall("prod") == "a"
+        with pytest.raises(memory.Forgotten, match="file/warmline was not made: not a directory"):
+            memory.SharedMemory(None).remember("prod", "a")
