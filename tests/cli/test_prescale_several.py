@@ -17,6 +17,7 @@ from cli.main import warmline
 from cli.prescale.in_turn import worst
 from prescale import cluster as clustering
 from prescale import sync as syncing
+from stacks import ownership
 from stacks.reach import OutOfReach
 from tests.cli.stack_folder import copied_stacks, edit
 from tests.core.api_double import ApiDouble
@@ -45,8 +46,10 @@ def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def clusters(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ApiDouble]:
     """A cluster for each context, where seven pods are Ready; one taken out of the mapping is out of reach."""
     doubles = {name: ApiDouble(scaled_object(stack=name)) for name in NAMES}
-    for double in doubles.values():
+    for name, double in doubles.items():
         double.pods = [pod(f"p{n}") for n in range(7)]
+        for each in double.pods:
+            each["metadata"]["labels"][ownership.STACK_LABEL] = name
 
     def of(context: str, namespace: str) -> clustering.Cluster:
         if context not in doubles:
