@@ -17,20 +17,12 @@ from cli.main import warmline
 from prescale import clock
 from prescale import cluster as clustering
 from prescale import sync as syncing
-from tests.cli.stack_folder import copied_stacks, edit
+from tests.cli.stack_folder import edit
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import scaled_object
 from tests.core.test_warmth import pod
 
 RAISED = "2027-10-29T14:00:00Z"
-
-
-@pytest.fixture
-def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = copied_stacks(tmp_path)
-    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
-    monkeypatch.delenv("WARMLINE_STACK", raising=False)
-    return root / "local"
 
 
 def test_plan_says_which_pool_is_too_small_for_its_floors(stacks: Path) -> None:

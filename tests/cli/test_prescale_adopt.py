@@ -17,7 +17,7 @@ from prescale import cluster as clustering
 from prescale import sync as syncing
 from prescale.permissions import CAPABILITIES
 from stacks import ownership
-from tests.cli.stack_folder import copied_stacks, edit
+from tests.cli.stack_folder import edit
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import deployment, foreign, patched, scaled_object
 from tests.core.test_permissions import allowed, asked
@@ -25,14 +25,6 @@ from tests.core.test_permissions import allowed, asked
 HPA, SCALED_OBJECT = "HorizontalPodAutoscaler", "ScaledObject"
 KINDS = [HPA, SCALED_OBJECT]
 NOW = ("now", "support-bot", "--floor", "9", "--for", "2h", "--reason", "x")
-
-
-@pytest.fixture
-def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = copied_stacks(tmp_path)
-    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
-    monkeypatch.delenv("WARMLINE_STACK", raising=False)
-    return root / "local"
 
 
 class Play:

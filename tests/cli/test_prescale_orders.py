@@ -13,19 +13,11 @@ from click.testing import CliRunner, Result
 from cli.main import warmline
 from prescale import cluster as clustering
 from prescale import sync as syncing
-from tests.cli.stack_folder import copied_stacks, edit
+from tests.cli.stack_folder import edit
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import scaled_object
 
 ORDER = ("support-bot", "--for", "2h", "--reason", "on the news")
-
-
-@pytest.fixture
-def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = copied_stacks(tmp_path)
-    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
-    monkeypatch.delenv("WARMLINE_STACK", raising=False)
-    return root / "local"
 
 
 @pytest.fixture
