@@ -5,11 +5,24 @@ from __future__ import annotations
 from stacks.adopted import Adopted
 
 
-def of(stack: str, where: str, adopted: Adopted | None, *, are_others: bool) -> str:
+def of(stack: str, where: str, adopted: Adopted | None, *, are_others: bool, has_keda: bool = True) -> str:
     """Why there is nothing to raise, and what to do; `are_others` says that other services of the stack have theirs."""
+    if not has_keda and needs_keda(adopted):
+        return without_keda(where)
     if adopted is not None:
         return not_adopted(stack, where, adopted)
     return not_among_the_others(stack, where) if are_others else nothing_of(stack, where)
+
+
+def needs_keda(adopted: Adopted | None) -> bool:
+    """Whether a service's floor is held by a ScaledObject: what is built has one, an adopted HPA has none."""
+    return adopted is None or adopted.kind == "ScaledObject"
+
+
+def without_keda(where: str) -> str:
+    """No ScaledObject can be there, whoever would make it."""
+    fix = "Install KEDA, or name another context: cluster.context in platform.yaml."
+    return f"no ScaledObject can be in {where}, which is a cluster without KEDA. {fix}"
 
 
 def nothing_of(stack: str, where: str) -> str:

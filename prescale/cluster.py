@@ -20,7 +20,7 @@ from whenever import Instant
 from prescale.clock import Clock
 from prescale.exec_plugin import signed_in
 from prescale.kubeconfig import choose
-from prescale.objects import Conflict, Denied, Refused
+from prescale.objects import Conflict, Denied, NoKeda, Refused
 from prescale.reaching import TIMEOUT, reaching
 from prescale.shapes import (
     AdoptedAutoscalerShape,
@@ -102,10 +102,15 @@ class Cluster:
         return Clock(now, None if ahead_s is None else now.add(seconds=round(ahead_s)))
 
     def scaled_objects(self, stack: str) -> list[dict[str, Any]]:
-        """Every ScaledObject that carries the stack's label, in one call."""
+        """Every ScaledObject that carries the stack's label, in one call. Raises `NoKeda`."""
         with self._reaching():
-            found = self._client.list(ScaledObject, labels={ownership.STACK_LABEL: stack})
-            return checked(found, ScaledObjectShape)
+            try:
+                found = self._client.list(ScaledObject, labels={ownership.STACK_LABEL: stack})
+                return checked(found, ScaledObjectShape)
+            except httpx2.HTTPStatusError as error:  # an ApiError is one, too
+                if error.response.status_code == 404:  # a list may be empty: it is the kind that is not there
+                    raise NoKeda(self.address) from None
+                raise
 
     def hpas(self) -> list[dict[str, Any]]:
         """Every HPA of the namespace, in one call."""

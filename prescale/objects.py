@@ -8,6 +8,7 @@ from whenever import Instant
 
 from prescale.clock import Clock
 from stacks.adopted import Kind
+from stacks.reach import OutOfReach
 
 
 class Conflict(Exception):  # noqa: N818 - it names the state
@@ -26,6 +27,13 @@ class Denied(Exception):  # noqa: N818 - it names the state
         super().__init__(message)
 
 
+class NoKeda(OutOfReach):
+    """The cluster does not know ScaledObjects: nothing of that kind can be raised there, HPAs can."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address, "it does not know ScaledObjects", "Install KEDA, or correct the context.")
+
+
 class Objects(Protocol):
     """The reads and the writes. Each may raise `stacks.reach.OutOfReach`; of ConfigMaps also `Refused`."""
 
@@ -37,7 +45,7 @@ class Objects(Protocol):
         """`now` beside the API server's time."""
 
     def scaled_objects(self, stack: str) -> list[dict[str, Any]]:
-        """Every ScaledObject that carries the stack's label, in one call."""
+        """Every ScaledObject that carries the stack's label, in one call. Raises `NoKeda`."""
 
     def hpas(self) -> list[dict[str, Any]]:
         """Every HPA of the namespace, in one call."""

@@ -24,7 +24,8 @@ def reaching(address: str) -> Iterator[None]:
         code, message = error.status.code, error.status.message
         raise OutOfReach(address, f"it answered {code}: {message}", _fix(code)) from None
     except httpx2.HTTPStatusError as error:
-        raise OutOfReach(address, *_status(error.response.status_code)) from None
+        code = error.response.status_code
+        raise OutOfReach(address, f"it answered {code}", _fix(code)) from None
     except httpx2.TimeoutException:
         reason = f"no answer within {TIMEOUT.read:.0f} s"
         raise OutOfReach(address, reason, "Is it up, and reachable from here?") from None
@@ -44,10 +45,6 @@ def _fix(code: int | None) -> str:
         return "Renew the credentials of the kubeconfig's user."
     if code == 403:
         return "Give the user a Role that may do this."
+    if code == 404:  # of a kind that every Kubernetes API server knows
+        return "Is the kubeconfig's address right?"
     return "Look at the API server."
-
-
-def _status(code: int) -> tuple[str, str]:
-    if code == 404:
-        return "it does not know ScaledObjects", "Install KEDA, or correct the context."
-    return f"it answered {code}", _fix(code)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from prescale.objects import Objects
+from prescale.objects import NoKeda, Objects
 from prescale.observed import Observed, observe, observe_hpa
 from stacks import ownership
 from stacks.adopted import Adopted, Kind
@@ -14,10 +14,14 @@ from stacks.adopted import Adopted, Kind
 
 @dataclass(frozen=True)
 class Targets:
-    """What one look found: the objects by name, and HPA name -> minReplicas in force; None where no HPA was listed."""
+    """What one look found: the objects by name, and HPA name -> minReplicas in force; None where no HPA was listed.
+
+    Without KEDA there are no ScaledObjects, and can be none.
+    """
 
     observed: tuple[Observed, ...]
     minimums: Mapping[str, int] | None = None
+    has_keda: bool = True
 
 
 def kinds_of(services: Collection[str], adopted: Mapping[str, Adopted]) -> frozenset[Kind]:
@@ -33,6 +37,7 @@ def read(objects: Objects, stack: str, kinds: Collection[Kind]) -> Targets:
     All HPAs of the namespace are listed, where any is: they are also what shows whether the floors are in force.
 
     Raises:
+        NoKeda: ScaledObjects are asked for in a cluster that does not know them.
         OutOfReach: the cluster did not answer.
     """
     found: list[Observed] = []
@@ -49,10 +54,18 @@ def read(objects: Objects, stack: str, kinds: Collection[Kind]) -> Targets:
 
 def with_minimums(
     objects: Objects, stack: str, services: Collection[str], adopted: Mapping[str, Adopted]
-) -> tuple[tuple[Observed, ...], Mapping[str, int]]:
-    """The objects, and what every HPA shows: listed once more where the objects did not bring it."""
-    found = read(objects, stack, kinds_of(services, adopted))
-    return found.observed, minimums_of(objects.hpas()) if found.minimums is None else found.minimums
+) -> tuple[Targets, Mapping[str, int]]:
+    """What there is, with KEDA or without, and what every HPA shows: listed once more where `read` did not.
+
+    Raises:
+        OutOfReach: the cluster did not answer.
+    """
+    kinds = kinds_of(services, adopted)
+    try:
+        found = read(objects, stack, kinds)
+    except NoKeda:
+        found = replace(read(objects, stack, kinds - {"ScaledObject"}), has_keda=False)
+    return found, minimums_of(objects.hpas()) if found.minimums is None else found.minimums
 
 
 def is_of(stack: str, item: Mapping[str, Any]) -> bool:

@@ -58,7 +58,10 @@ class Warmth:
 
 @dataclass(frozen=True)
 class Sighting:
-    """What one look at `where` showed: scaling objects, pods and orders of the stack, HPA name -> minReplicas."""
+    """What one look at `where` showed: scaling objects, pods and orders of the stack, HPA name -> minReplicas.
+
+    Without KEDA there are no ScaledObjects among the objects, and can be none.
+    """
 
     stack: str
     where: str
@@ -66,6 +69,7 @@ class Sighting:
     minimums: Mapping[str, int]
     pods: Sequence[PodState]
     orders: Orders = NONE
+    has_keda: bool = True
 
 
 def look(
@@ -117,8 +121,9 @@ def _of_one(
     hpa_min = None
     if observed is None:
         floor = max(floor, service.replicas.min)
-        are_others = bool(sighting.observed)
-        notes = (absence.of(sighting.stack, sighting.where, service.adopted, are_others=are_others),)
+        are_others, has_keda = bool(sighting.observed), sighting.has_keda
+        said = absence.of(sighting.stack, sighting.where, service.adopted, are_others=are_others, has_keda=has_keda)
+        notes = (said,)
     else:
         # What a run would want then: it knows of events that vanished from the calendar, and of broken annotations.
         wanted = decide(observed, table.of(name), table.calendar, Clock(at), orders)

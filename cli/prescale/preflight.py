@@ -83,10 +83,11 @@ def _fly(stack: str, event: str | None, at: str | None) -> Flight:
     from prescale.preflight.judging import judge
     from prescale.preflight.reading import read
     from prescale.preflight.scene import scene
+    from prescale.targets import kinds_of
 
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     with busy(f"Reading {cluster.where}"):
-        reading = read(cluster, stack, now)
+        reading = read(cluster, stack, kinds_of(loaded.platform.services, loaded.platform.adopted), now)
     planned = called_off(table, reading.orders, reading.clock)
     meant = moments(planned)
     scenes = tuple(scene(loaded, planned, reading, one, now) for one in meant)

@@ -88,9 +88,9 @@ def _look(stack: str, at: str | None, pods_via: str) -> _Look:
     now = read_clock()
     by = planning.plan_with(cluster, loaded, raw, asked, cluster.clock(now).best)
     services = loaded.platform.services
-    observed, minimums = targets.with_minimums(cluster, stack, services, loaded.platform.adopted)
+    found, minimums = targets.with_minimums(cluster, stack, services, loaded.platform.adopted)
     orders = store.read(cluster, stack)
-    sighting = Sighting(stack, cluster.where, observed, minimums, pod_states(raw), orders)
+    sighting = Sighting(stack, cluster.where, found.observed, minimums, pod_states(raw), orders, found.has_keda)
     ask = asker(cluster, "direct" if pods_via == "direct" else "api")
     warmths = look(by.table, services, sighting, ask, at=asked, now=now, lead_times=by.lead_times)
     return _Look(stack, asked, loaded.calendar.timezone, warmths, orders.in_force(Clock(asked)), by)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from prescale.preflight.kinds.meta import S, Shape, typed
 from prescale.preflight.seen import AUTOSCALERS, KINDS, SCALED_OBJECTS, Kind, Seen
 from prescale.shapes import AdoptedAutoscalerShape, AutoscalerShape, ScaledObjectShape, checked
 from prescale.targets import is_of, scaled_object_of
+from stacks import adopted
 from stacks.reach import OutOfReach
 
 T = TypeVar("T")
@@ -38,13 +39,16 @@ class Reading:
     orders: Orders = NONE
 
 
-def read(cluster: Cluster, stack: str, now: Instant) -> Reading:
+def read(cluster: Cluster, stack: str, kinds: Collection[adopted.Kind], now: Instant) -> Reading:
     """List what there is.
 
     A kind that the API server does not know has no objects; one that it does not show is noted.
 
+    Args:
+        kinds: those that hold the floors of the stack.
+
     Raises:
-        OutOfReach: the cluster did not answer as it should, or shows no ScaledObjects.
+        OutOfReach: the cluster did not answer as it should, or does not show ScaledObjects that hold floors.
     """
     observed: list[Observed] = []
 
@@ -64,6 +68,7 @@ def read(cluster: Cluster, stack: str, now: Instant) -> Reading:
     own = {str(SCALED_OBJECTS): scaled_object, str(AUTOSCALERS): hpa}
     objects: dict[str, tuple[Shape, ...]] = {}
     unread: dict[str, str] = {}
+    unknown: set[str] = set()
     for kind, is_pointed_to in KINDS:
         if is_pointed_to is not None and not is_pointed_to(Seen(objects, unread)):
             continue
@@ -71,28 +76,36 @@ def read(cluster: Cluster, stack: str, now: Instant) -> Reading:
             each = own.get(str(kind), lambda item, kind=kind: typed(item, kind.shape))
             objects[str(kind)] = tuple(listed(cluster, kind, each))
         except Denied as denied:
-            if kind is SCALED_OBJECTS:
-                raise _nothing_to_judge(cluster, denied) from None
-            if denied.code == 403:
+            if denied.code == 404:
+                unknown.add(str(kind))
+            elif kind.name in kinds:
+                raise OutOfReach(cluster.address, f"it answered 403: {denied}", f"{_grant(kind)}.") from None
+            else:
                 unread[str(kind)] = f"Forbidden. {_grant(kind)}"
     orders = store.read(cluster, stack)
-    return Reading(Seen(objects, unread), tuple(observed), cluster.clock(now), cluster.where, orders)
+    seen = Seen(objects, unread, frozenset(unknown))
+    return Reading(seen, tuple(observed), cluster.clock(now), cluster.where, orders)
 
 
 def listed(cluster: Cluster, kind: Kind[S], each: Callable[[dict[str, Any]], T]) -> list[T]:
-    """Every object of one kind, as `each` makes it. Raises `Denied`."""
+    """Every object of one kind, as `each` makes it.
+
+    Raises:
+        Denied: the server does not show it; or does not know it, and need not.
+        OutOfReach: it does not know what every API server does.
+    """
     base = GenericGlobalResource if kind.scope == "cluster" else GenericNamespacedResource
     info = create_api_info(kind.group, kind.version, kind.name, kind.plural)
     resource = type(kind.name, (base,), {"_api_info": info})
-    return cluster.listed(resource, each, everywhere=kind.scope == "every namespace", without=kind.without)
+    try:
+        return cluster.listed(resource, each, everywhere=kind.scope == "every namespace", without=kind.without)
+    except Denied as denied:
+        if denied.code == 404 and kind.is_of_kubernetes:
+            fix = "Is the kubeconfig's address right?"
+            raise OutOfReach(cluster.address, f"it does not know {kind}", fix) from None
+        raise
 
 
 def _grant(kind: Kind[Any]) -> str:
     where = "in the stack's namespace" if kind.scope == "namespace" else "by a ClusterRole"
     return f"Give the user the verb list on {kind}, {where}"
-
-
-def _nothing_to_judge(cluster: Cluster, denied: Denied) -> OutOfReach:
-    if denied.code == 404:
-        return OutOfReach(cluster.address, "it does not know ScaledObjects", "Install KEDA, or correct the context.")
-    return OutOfReach(cluster.address, f"it answered 403: {denied}", f"{_grant(SCALED_OBJECTS)}.")

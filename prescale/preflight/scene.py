@@ -8,6 +8,7 @@ from functools import cached_property
 
 from whenever import Instant
 
+from prescale import absence
 from prescale.clock import Clock
 from prescale.decision import decide
 from prescale.observed import Observed
@@ -79,8 +80,7 @@ class Target:
     @cached_property
     def admitted(self) -> PodSpec:
         """What a pod of the template becomes, as far as LimitRanges could be read."""
-        ranges = self.seen.of(LIMIT_RANGES) if self.seen.could_read(LIMIT_RANGES) else ()
-        return with_defaults(self.template, ranges)
+        return with_defaults(self.template, self.seen.as_far_as_shown(LIMIT_RANGES))
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
@@ -122,7 +122,8 @@ def share(value: int | str, whole: int) -> int:
 class Scene:
     """One moment. `absent` are services that nothing scales, `adopted` those that others built.
 
-    `ordered` are the orders that hold a floor then.
+    `ordered` are the orders that hold a floor then. `has_keda` says that the cluster knows ScaledObjects,
+    `is_on_keda` that the stack has floors for them to hold, too.
     """
 
     stack: str
@@ -137,6 +138,15 @@ class Scene:
     pools: Mapping[str, NodePool]
     adopted: Mapping[str, Adopted]
     orders: Orders
+
+    @property
+    def has_keda(self) -> bool:
+        return str(SCALED_OBJECTS) not in self.seen.unknown
+
+    @property
+    def is_on_keda(self) -> bool:
+        names = (*self.absent, *(target.name for target in self.targets))
+        return self.has_keda and any(absence.needs_keda(self.adopted.get(name)) for name in names)
 
     @property
     def ordered(self) -> tuple[Order, ...]:
@@ -155,10 +165,9 @@ def scene(stack: Stack, table: Timetable, reading: Reading, moment: Moment, now:
     """
     platform = stack.platform
     seen = reading.seen
-    hpas = seen.of(AUTOSCALERS) if seen.could_read(AUTOSCALERS) else ()
     scalers: dict[tuple[Kind, str], ScaledObject | Autoscaler] = {
-        **{("ScaledObject", item.metadata.name): item for item in seen.of(SCALED_OBJECTS)},
-        **{("HorizontalPodAutoscaler", item.metadata.name): item for item in hpas},
+        **{("ScaledObject", item.metadata.name): item for item in seen.as_far_as_shown(SCALED_OBJECTS)},
+        **{("HorizontalPodAutoscaler", item.metadata.name): item for item in seen.as_far_as_shown(AUTOSCALERS)},
     }
     targets = []
     for observed in sorted(reading.observed, key=lambda one: one.service):

@@ -46,6 +46,11 @@ class Kind(Generic[S]):
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
+    @property
+    def is_of_kubernetes(self) -> bool:
+        """Whether every API server serves it. Source: Kubernetes, API groups: such names are reserved for its own."""
+        return "." not in self.group or self.group.endswith(".k8s.io")
+
 
 SCALED_OBJECTS = Kind(ScaledObject, "keda.sh", "v1alpha1", "ScaledObject", "scaledobjects", "namespace")
 DEPLOYMENTS = Kind(Deployment, "apps", "v1", "Deployment", "deployments", "namespace")
@@ -95,10 +100,14 @@ class NotSeen(Exception):  # noqa: N818 - it names the state
 
 @dataclass(frozen=True)
 class Seen:
-    """One reading. A kind that nothing in the others points to was not listed, and has no objects here."""
+    """One reading. A kind that nothing in the others points to was not listed, and has no objects here.
+
+    `unknown` are kinds that the API server does not know.
+    """
 
     objects: Mapping[str, tuple[Shape, ...]]
     unread: Mapping[str, str]
+    unknown: frozenset[str] = frozenset()
 
     def of(self, kind: Kind[S]) -> tuple[S, ...]:
         """All objects of a kind.
@@ -113,13 +122,16 @@ class Seen:
     def could_read(self, kind: Kind[Any]) -> bool:
         return str(kind) not in self.unread
 
+    def as_far_as_shown(self, kind: Kind[S]) -> tuple[S, ...]:
+        """All objects of a kind; none where it could not be read."""
+        return self.of(kind) if self.could_read(kind) else ()
+
 
 Pointed = Callable[[Seen], bool]
 
 
 def _templates(seen: Seen) -> list[Any]:
-    deployments = seen.of(DEPLOYMENTS) if seen.could_read(DEPLOYMENTS) else ()
-    return [item.spec.template.spec for item in deployments]
+    return [item.spec.template.spec for item in seen.as_far_as_shown(DEPLOYMENTS)]
 
 
 def names_claims(seen: Seen) -> bool:
@@ -133,7 +145,7 @@ def names_authentications(kind: str) -> Pointed:
     def named(seen: Seen) -> bool:
         return any(
             trigger.authentication_ref is not None and trigger.authentication_ref.kind == kind
-            for item in seen.of(SCALED_OBJECTS)
+            for item in seen.as_far_as_shown(SCALED_OBJECTS)
             for trigger in item.spec.triggers
         )
 
@@ -141,9 +153,8 @@ def names_authentications(kind: str) -> Pointed:
 
 
 def is_tracked_by_argo(seen: Seen) -> bool:
-    found = [item.metadata for item in seen.of(SCALED_OBJECTS)]
-    if seen.could_read(AUTOSCALERS):
-        found += [item.metadata for item in seen.of(AUTOSCALERS)]
+    found = [item.metadata for item in seen.as_far_as_shown(SCALED_OBJECTS)]
+    found += [item.metadata for item in seen.as_far_as_shown(AUTOSCALERS)]
     return any(argo_application(metadata) is not None for metadata in found)
 
 

@@ -53,8 +53,9 @@ class Eyes:
         by = self._known(cluster, raw, now)
         pods = pod_states(raw)
         services = platform.services
-        observed, minimums = targets.with_minimums(cluster, name, services, platform.adopted)
-        sighting = Sighting(name, cluster.where, observed, minimums, pods, store.read(cluster, name))
+        found, minimums = targets.with_minimums(cluster, name, services, platform.adopted)
+        orders = store.read(cluster, name)
+        sighting = Sighting(name, cluster.where, found.observed, minimums, pods, orders, found.has_keda)
         warmths = look(by.table, services, sighting, self._ask, at=now, now=now, lead_times=by.lead_times)
         return frame(warmths, pods, by.table, now)
 

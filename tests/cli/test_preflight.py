@@ -17,7 +17,7 @@ from prescale.cluster import Cluster
 from prescale.orders.order import Term, cancel_of, of_a_service
 from prescale.preflight.seen import KINDS
 from stacks import ownership
-from tests.cli.stack_folder import copied_stacks, edit
+from tests.cli.stack_folder import edit
 from tests.core.api_double import config
 from tests.core.preflight.world import NOW, World, world
 
@@ -58,9 +58,7 @@ class Api:
 
 
 @pytest.fixture
-def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
-    root = copied_stacks(tmp_path)
-    monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
+def api(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
     monkeypatch.setattr(clock, "now", lambda: NOW)
     made = Api(world())
     cluster = Cluster(config(), "serving", httpx2.MockTransport(made.handle))
@@ -176,12 +174,45 @@ def test_a_kind_the_server_does_not_know_has_no_objects(api: Api) -> None:
     )
 
 
-@pytest.mark.parametrize(("code", "fix"), [(404, "Install KEDA"), (403, "verb list on scaledobjects.keda.sh")])
-def test_without_scaled_objects_the_cluster_is_out_of_reach(api: Api, code: int, fix: str) -> None:
-    api.denied = {"scaledobjects.keda.sh": code}
+def test_in_a_cluster_without_keda_that_is_what_is_found(api: Api) -> None:
+    api.denied = {str(kind): 404 for kind, _ in KINDS if kind.group == "keda.sh"}
+    result = run()
+    assert result.exit_code == 1
+    (line,) = [line for line in result.output.splitlines() if line.startswith("!")]
+    assert line.startswith("! target, support-bot: ScaledObject: got no ScaledObject can be in namespace serving of ")
+    assert "which is a cluster without KEDA, expected one. Install KEDA, or name another context" in line
+
+
+def test_of_an_hpa_that_was_adopted_keda_is_not_asked(api: Api, stacks: Path) -> None:
+    entry = "    adopted: {kind: HorizontalPodAutoscaler, name: vllm, pod_labels: {app: vllm}}\n"
+    with (stacks / "platform.yaml").open("a") as file:
+        file.write(entry)
+    labels = {ownership.STACK_LABEL: "local", ownership.SERVICE_LABEL: "support-bot"}
+    api.world.hpa["metadata"] = {"name": "vllm", "namespace": "serving", "resourceVersion": "1", "labels": labels}
+    api.world.take_keda_away()
+    api.denied = dict.fromkeys(api.world.unknown, 404)
+    result = run()
+    assert (result.exit_code, result.output.splitlines()[1].split(",")[0]) == (0, "0 found"), result.output
+    api.denied = {"scaledobjects.keda.sh": 403}
+    result = run()
+    assert "? scaled-object: not checked, because Forbidden. Give the user the verb list on " in result.output
+    assert result.exit_code == 0
+    api.denied = {"horizontalpodautoscalers.autoscaling": 403}
+    assert run().exit_code == 3, "what holds the floors is not shown"
+
+
+def test_scaled_objects_that_hold_floors_and_are_not_shown(api: Api) -> None:
+    api.denied = {"scaledobjects.keda.sh": 403}
     result = run()
     assert result.exit_code == 3
-    assert fix in result.output
+    assert "verb list on scaledobjects.keda.sh" in result.output
+
+
+def test_a_server_that_does_not_know_what_every_api_server_does(api: Api) -> None:
+    api.denied = {str(kind): 404 for kind, _ in KINDS}
+    result = run()
+    assert result.exit_code == 3
+    assert "it does not know deployments.apps. Nothing was changed. Is the kubeconfig's address right?" in result.output
 
 
 def test_an_answer_that_is_none_of_an_api_server(api: Api) -> None:
@@ -205,8 +236,8 @@ def test_a_stack_that_is_not_built(api: Api) -> None:
     assert "! target, support-bot: ScaledObject: got nothing of stack local is in namespace serving" in result.output
 
 
-def test_a_floor_above_the_ceiling_is_bad_input(api: Api, tmp_path: Path) -> None:
-    edit(tmp_path / "stacks" / "local" / "events.yaml", "rps: 26.7", "rps: 267")
+def test_a_floor_above_the_ceiling_is_bad_input(api: Api, stacks: Path) -> None:
+    edit(stacks / "events.yaml", "rps: 26.7", "rps: 267")
     assert run().exit_code == 2
     assert api.requests == []
 

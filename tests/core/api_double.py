@@ -26,7 +26,10 @@ CONFIG_MAPS = "/api/v1/namespaces/serving/configmaps"
 
 
 class ApiDouble:
-    """`before_patch` runs once before the next patch is looked at: whatever it does came in between."""
+    """`before_patch` runs once before the next patch is looked at: whatever it does came in between.
+
+    Without `has_keda` it does not know ScaledObjects.
+    """
 
     def __init__(self, *objects: dict[str, Any]) -> None:
         self.objects = {item["metadata"]["name"]: item for item in objects if not is_hpa(item)}
@@ -35,6 +38,7 @@ class ApiDouble:
         self.pods: list[dict[str, Any]] = []
         self.clock: Callable[[], Instant] = this_clock
         self.keda_works = True
+        self.has_keda = True
         self.minimums: dict[str, int] = {}
         self.running: dict[str, int] = {}
         self.config_maps: dict[str, dict[str, Any]] = {}
@@ -55,6 +59,8 @@ class ApiDouble:
         if request.url.path.startswith(CONFIG_MAPS):
             return self._config_map(request, request.url.path.removeprefix(CONFIG_MAPS).removeprefix("/"))
         path = request.url.path
+        if path.startswith(OBJECTS) and not self.has_keda:
+            return httpx2.Response(404, text="404 page not found\n")  # as it says of any path that is none
         if request.method == "PATCH":
             patch, manager = json.loads(request.content), request.url.params["fieldManager"]
             if path.startswith(HPAS):

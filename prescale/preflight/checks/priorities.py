@@ -23,7 +23,7 @@ def priority_of(target: Target) -> tuple[int, bool]:
     A class that is not there, or could not be read, counts as none.
     """
     name = target.template.priority_class_name
-    classes = target.seen.of(PRIORITIES) if target.seen.could_read(PRIORITIES) else ()
+    classes = target.seen.as_far_as_shown(PRIORITIES)
     for one in classes:
         if one.metadata.name == name or (not name and one.global_default):
             return one.value, one.preemption_policy != "Never"

@@ -29,6 +29,8 @@ def clock(scene: Scene) -> Iterator[Found]:
 
 def external_metrics(scene: Scene) -> Iterator[Found]:
     """Without it no HPA of KEDA's can read its metric: the floor holds, and nothing above it follows the load."""
+    if not scene.is_on_keda:
+        return
     found = next((one for one in scene.seen.of(API_SERVICES) if one.metadata.name == EXTERNAL_METRICS), None)
     said = condition(found.status.conditions, "Available") if found else None
     if found is None or said is None or said.status != "True":
@@ -43,6 +45,8 @@ def external_metrics(scene: Scene) -> Iterator[Found]:
 
 def webhook(scene: Scene) -> Iterator[Found]:
     """Without it a ScaledObject that cannot work is taken in, and found out when the floor is not in force."""
+    if not scene.is_on_keda:
+        return
     is_there = any(
         "keda.sh" in rule.api_groups and {"scaledobjects", "*"} & set(rule.resources)
         for one in scene.seen.of(WEBHOOKS)

@@ -13,7 +13,8 @@ def is_built(scene: Scene) -> Iterator[Found]:
     """A service of the platform whose floor no object holds can be raised by nobody."""
     for name in scene.absent:
         adopted = scene.adopted.get(name)
-        said = absence.of(scene.stack, scene.where, adopted, are_others=bool(scene.targets))
+        are_others, has_keda = bool(scene.targets), scene.has_keda
+        said = absence.of(scene.stack, scene.where, adopted, are_others=are_others, has_keda=has_keda)
         text, _, fix = said.rpartition(". ")
         yield Found(what=adopted.kind if adopted else "ScaledObject", got=text, expected="one", fix=fix, service=name)
 

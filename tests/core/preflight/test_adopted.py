@@ -51,6 +51,20 @@ def test_a_sound_one_is_found_sound(adopted: World) -> None:
     assert said(adopted) == []
 
 
+def test_so_it_is_in_a_cluster_without_keda(adopted: World) -> None:
+    adopted.take_keda_away()
+    assert said(adopted) == []
+    adopted.one(HPAS, "vllm")["spec"]["maxReplicas"] = 5
+    assert [one.partition(":")[0] for one in said(adopted)] == ["scaled-object"], "and all else is judged"
+
+
+def test_others_scaled_objects_that_are_not_shown_are_said(adopted: World) -> None:
+    adopted.unread[OBJECTS] = "Forbidden. Give it"
+    report = adopted.report()
+    assert report.findings == ()
+    assert [(one.check, one.because) for one in report.not_checked] == [("scaled-object", "Forbidden. Give it")]
+
+
 def low_ceiling(made: World) -> None:
     hpa(made)["spec"]["maxReplicas"] = 5
 

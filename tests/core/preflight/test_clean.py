@@ -73,6 +73,17 @@ def test_so_they_are_spread_over_zones_and_beside_another_service(tmp_path: Path
     assert world(tmp_path).report() == Report((), ())
 
 
+def test_without_keda_there_is_one_thing_to_do() -> None:
+    bent = world()
+    bent.take_keda_away()
+    report = bent.report()
+    assert report.not_checked == ()
+    (found,) = report.findings
+    assert (found.check, found.service, found.what, found.expected) == ("target", "support-bot", "ScaledObject", "one")
+    assert found.got == "no ScaledObject can be in the cluster, which is a cluster without KEDA"
+    assert found.fix == "Install KEDA, or name another context: cluster.context in platform.yaml."
+
+
 @pytest.mark.parametrize("kind", UNREAD)
 def test_a_kind_that_is_not_shown_is_said_by_the_checks_that_need_it(kind: str) -> None:
     bent = world()

@@ -22,7 +22,7 @@ from prescale.preflight.kinds.meta import typed
 from prescale.preflight.moments import ahead, called_off
 from prescale.preflight.reading import Reading
 from prescale.preflight.scene import scene
-from prescale.preflight.seen import KINDS, Seen
+from prescale.preflight.seen import API_SERVICES, AUTOSCALERS, KINDS, WEBHOOKS, Seen
 from prescale.shapes import ScaledObjectShape, checked
 from prescale.targets import is_of, scaled_object_of
 from prescale.timetable import timetable
@@ -41,11 +41,15 @@ Bend = Callable[["World"], object]
 
 @dataclass
 class World:
-    """Objects by kind, each as the API server would return it. `unread` are kinds that it does not show."""
+    """Objects by kind, each as the API server would return it.
+
+    `unread` are kinds that it does not show, `unknown` those that it does not know.
+    """
 
     stack: Stack
     objects: dict[str, list[Json]]
     unread: dict[str, str] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
     clock: Clock = field(default_factory=lambda: Clock(NOW))
     now: Instant = NOW
     orders: tuple[Order, ...] = ()
@@ -114,6 +118,14 @@ class World:
         self.pods.append(made)
         return made
 
+    def take_keda_away(self) -> None:
+        """Its kinds, its servers, and the HPAs it made."""
+        self.unknown = frozenset(str(kind) for kind, _ in KINDS if kind.group == "keda.sh")
+        for kind in (*self.unknown, str(API_SERVICES), str(WEBHOOKS)):
+            self.objects[kind] = []
+        hpas = self.objects[str(AUTOSCALERS)]
+        hpas[:] = [item for item in hpas if "ownerReferences" not in item["metadata"]]
+
     def report(self, event: str | None = None) -> Report:
         reading = self.reading()
         table = called_off(timetable(self.stack, self.now), reading.orders, reading.clock)
@@ -134,7 +146,7 @@ class World:
         hpas = (item for item in self.objects["horizontalpodautoscalers.autoscaling"] if is_of(self.stack.name, item))
         own += [observe_hpa(item) for item in hpas if scaled_object_of(item) is None]
         return Reading(
-            Seen(objects, self.unread),
+            Seen(objects, self.unread, self.unknown),
             tuple(own),
             self.clock,
             "the cluster",
