@@ -76,10 +76,18 @@ def _offset(iso: str, zone: str, which: Literal["earlier", "later"]) -> str:
     return shown[-6:]
 
 
-def widest(start: PlainDateTime, end: PlainDateTime, zone: str) -> tuple[ZonedDateTime, ZonedDateTime]:
+def widest(
+    start: PlainDateTime, end: PlainDateTime, zone: str, lasts_s: int = 0
+) -> tuple[ZonedDateTime, ZonedDateTime]:
     """A window of local times that repeats, so that some year the clock skips or repeats one of them.
 
     The start counts at the earlier of its two readings and the end at the later one: no way to read the calendar
     gives a longer window, and one whose end is after its start on the clock's face is never empty.
+
+    Args:
+        lasts_s: seconds that it lasts in any case, however the clock is set in between.
     """
-    return start.assume_tz(zone, disambiguation="earlier"), end.assume_tz(zone, disambiguation="later")
+    first, last = start.assume_tz(zone, disambiguation="earlier"), end.assume_tz(zone, disambiguation="later")
+    if lasts_s:
+        last = max(last, start.assume_tz(zone, disambiguation="later").add(seconds=lasts_s))
+    return first, last

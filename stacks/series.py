@@ -72,6 +72,7 @@ class Event:
 class Series:
     """Occurrences on `days`, from `starts` until `ends` on the clock's face, `lasts_days` midnights later.
 
+    Each lasts at least `lasts_s` seconds, however the clock is set in between.
     `moved` are starts by the day they are moved from. What is in `cancelled_on` is called off, whatever the rule says
     of that day: so an occurrence that a changed rule has left behind can be let go.
     """
@@ -88,6 +89,7 @@ class Series:
     asked: Asked
     place: Place
     title: str | None = None
+    lasts_s: int = 0
 
     def around(self, now: Instant, ahead_s: int) -> tuple[Event, ...]:
         """Occurrences that end after `KNOWN_AFTER_S` ago and begin within `ahead_s`; the next one in any case.
@@ -127,7 +129,8 @@ class Series:
         return Event(f"{self.name}{_ON}{day}", start, end, cancelled, self.asked, self.place, self.title)
 
     def _window(self, day: date) -> tuple[ZonedDateTime, ZonedDateTime]:
-        return widest(_on(day, self.starts), _on(day + timedelta(days=self.lasts_days), self.ends), self.zone)
+        end = _on(day + timedelta(days=self.lasts_days), self.ends)
+        return widest(_on(day, self.starts), end, self.zone, self.lasts_s)
 
     def _from(self, start: ZonedDateTime) -> tuple[ZonedDateTime, ZonedDateTime]:
         """The window of a moved start: as long on the clock's face as ever."""

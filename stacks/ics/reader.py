@@ -1,7 +1,8 @@
 """One iCalendar file with its rows of events.yaml: what an entry asks, and when it is on the clock's face.
 
 The face counts as everywhere: a time that the clock skips or repeats is read as widely as it can be
-(`stacks.local_time.widest`), which contains the one reading of RFC 5545, section 3.3.5.
+(`stacks.local_time.widest`), which contains the one reading of RFC 5545, section 3.3.5. What is said as a length lasts
+that long by a stopwatch (section 3.3.6), and by the face where that is longer.
 """
 
 from __future__ import annotations
@@ -40,14 +41,19 @@ class Wrong(Exception):  # noqa: N818 - it carries what is wrong
 
 @dataclass(frozen=True)
 class Times:
-    """Start and end of an entry on the clock's face in `zone`."""
+    """Start and end of an entry on the clock's face in `zone`; by a stopwatch it `lasts` at least so long."""
 
     start: datetime
     end: datetime
     zone: str
+    lasts: timedelta = timedelta(0)
+
+    @property
+    def lasts_s(self) -> int:
+        return int(self.lasts.total_seconds())
 
     def window(self) -> tuple[ZonedDateTime, ZonedDateTime]:
-        return widest(PlainDateTime(self.start), PlainDateTime(self.end), self.zone)
+        return widest(PlainDateTime(self.start), PlainDateTime(self.end), self.zone, self.lasts_s)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class Reader:
             raise Wrong(entry, "DTSTART", str(entry.start.face.date()), OTHER_YEAR, "Correct it, or match less.")
         zone = self.zone_of(entry, "DTSTART", entry.start)
         end = self.end(entry, "DTEND", zone, entry.start, entry.end)
-        return Times(entry.start.face, end, zone)
+        return Times(entry.start.face, end, zone, length_of(entry.start, entry.end))
 
     def end(self, entry: Entry, name: str, zone: str, start: Moment, end: Moment | timedelta | None) -> datetime:
         if isinstance(end, Moment):
@@ -113,6 +119,11 @@ class Reader:
         if face <= start.face or face.year >= END_YEAR:
             raise Wrong(entry, name, "no end" if end is None else str(face), f"an end after its start ({start.face})")
         return face
+
+
+def length_of(start: Moment, end: Moment | timedelta | None) -> timedelta:
+    """How long it lasts by a stopwatch, where a length is said; whole days last from midnight to midnight."""
+    return end if isinstance(end, timedelta) and not start.is_day else timedelta(0)
 
 
 def later(entry: Entry, name: str, face: datetime, by: timedelta) -> datetime:

@@ -13,7 +13,7 @@ from whenever import PlainDateTime, Time
 
 from stacks.ics.entry import Entry
 from stacks.ics.matching import Meant
-from stacks.ics.reader import Reader, Times, Wrong
+from stacks.ics.reader import Reader, Times, Wrong, length_of
 from stacks.ics.single import name_of, of, single_of
 from stacks.recurrence import Rule, wrong_rule
 from stacks.series import MOST_DAYS, Event, Series, name_and_day
@@ -51,7 +51,7 @@ def repeated(
     Args:
         single: entries that stand for one occurrence, with what they ask.
     """
-    times = reader.times(whole)
+    times = _lasting(whole, reader.times(whole))
     lasts_days = (times.end.date() - times.start.date()).days
     if lasts_days > MOST_DAYS:
         raise Wrong(whole, "DTEND", f"{lasts_days} days", f"at most {MOST_DAYS} days of one that repeats")
@@ -99,7 +99,14 @@ def repeated(
         asked=meant.asked,
         place=meant.place,
         title=whole.summary or None,
+        lasts_s=times.lasts_s,
     )
+
+
+def _lasting(whole: Entry, times: Times) -> Times:
+    """Its occurrences are as long as itself, by a stopwatch too: DTEND says one length for all of them."""
+    is_day = whole.start is not None and whole.start.is_day
+    return times if is_day else replace(times, lasts=times.end - times.start)
 
 
 def _more(reader: Reader, whole: Entry, times: Times) -> Iterator[Times]:
@@ -109,7 +116,7 @@ def _more(reader: Reader, whole: Entry, times: Times) -> Iterator[Times]:
         if moment.is_day:
             face = datetime.combine(face.date(), times.start.time())
         last = reader.end(whole, "RDATE", times.zone, moment, end) if end else face + (times.end - times.start)
-        yield Times(face, last, times.zone)
+        yield Times(face, last, times.zone, length_of(moment, end) if end else times.lasts)
 
 
 def _off(reader: Reader, whole: Entry, times: Times, own: Mapping[date, Event]) -> Iterator[date]:

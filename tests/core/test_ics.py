@@ -106,7 +106,7 @@ class TestExports:
         assert [(event.name[17:], event.cancelled, utc(event.start), utc(event.end)) for event in found] == [
             ("2027-03-14", False, "2027-03-14T01:30", "2027-03-14T03:00"),
             ("2027-03-21", True, "2027-03-21T01:30", "2027-03-21T03:00"),
-            ("2027-03-28", False, "2027-03-28T00:30", "2027-03-28T02:00"),
+            ("2027-03-28", False, "2027-03-28T00:30", "2027-03-28T03:00"),
             ("2027-04-04", False, "2027-04-04T00:30", "2027-04-04T02:00"),
             ("2027-04-11", False, "2027-04-11T00:30", "2027-04-11T02:00"),
             ("", False, "2027-06-01T07:00", "2027-06-01T09:30"),
@@ -182,6 +182,50 @@ class TestOccurrences:
     def test_an_invitation_to_one_occurrence(self, tmp_path: Path) -> None:
         lines = ("RECURRENCE-ID:20271008T140000Z", "DTSTART:20271009T140000Z", "DURATION:PT2H")
         assert self.found(tmp_path, *lines) == [("2027-10-08", False, "2027-10-09T14:00", "2027-10-09T16:00")]
+
+    @pytest.mark.parametrize(
+        ("lines", "end"),
+        [
+            pytest.param(("DTSTART:20270314T013000", "DURATION:PT2H"), "2027-03-14T08:30", id="a length"),
+            pytest.param(("DTSTART:20270314T023000", "DURATION:PT2H"), "2027-03-14T09:30", id="from the skipped hour"),
+            pytest.param(("DTSTART:20270313T120000", "DURATION:PT24H"), "2027-03-14T17:00", id="a day and a night"),
+            pytest.param(("DTSTART:20270314T013000", "DTEND:20270314T033000"), "2027-03-14T07:30", id="an end"),
+            pytest.param(
+                ("DTSTART:20270312T013000", "DURATION:PT2H", "RRULE:FREQ=DAILY"), "2027-03-14T08:30", id="one of many"
+            ),
+            pytest.param(
+                ("DTSTART:20270312T013000", "DTEND:20270312T033000", "RRULE:FREQ=DAILY"),
+                "2027-03-14T08:30",
+                id="one as long as the first",
+            ),
+            pytest.param(
+                ("DTSTART:20270312T013000", "DTEND:20270312T033000", "RDATE:20270314T014500"),
+                "2027-03-14T08:45",
+                id="an extra day's, as long as the first",
+            ),
+            pytest.param(
+                (
+                    "DTSTART:20270312T013000",
+                    "DTEND:20270312T033000",
+                    "RDATE;VALUE=PERIOD:20270314T014500/PT3H",
+                ),
+                "2027-03-14T09:45",
+                id="an extra day's own length",
+            ),
+            pytest.param(("DTSTART;VALUE=DATE:20270314", "DURATION:P1D"), "2027-03-15T04:00", id="a whole day"),
+            pytest.param(
+                ("DTSTART;VALUE=DATE:20270313", "DTEND;VALUE=DATE:20270314", "RRULE:FREQ=DAILY"),
+                "2027-03-15T04:00",
+                id="one of many whole days",
+            ),
+        ],
+    )
+    def test_a_length_is_not_cut_by_the_hour_that_clocks_skip(
+        self, tmp_path: Path, lines: tuple[str, ...], end: str
+    ) -> None:
+        calendar = loaded(tmp_path, calendar_of(*lines), zone="America/New_York")
+        ends = [utc(event.end) for event in around(calendar, "2027-03-13T16:00:00Z", 2 * 86400)]
+        assert end in ends
 
     def test_whole_days_are_in_the_calendars_zone(self, tmp_path: Path) -> None:
         text = calendar_of("DTSTART;VALUE=DATE:20271029", "RRULE:FREQ=YEARLY")
@@ -414,6 +458,13 @@ def test_the_same_as_in_events_yaml_and_as_the_library_has_it(
     write_stack(tmp_path, events=lambda _: written)
     from_yaml = load_stack("local", tmp_path).calendar.around(now, 30 * 86400)
     assert [_seen(event) for event in from_file] == [_seen(event) for event in from_yaml]
+    for filed, typed in zip(from_file, from_yaml, strict=True):
+        # Here the clock's face alone says how long it is; a file's entry is never shorter by a stopwatch, either.
+        assert filed.end >= typed.end
+        assert (filed.end - filed.start).total("minutes") >= minutes
+        is_skipped = typed.start.to_plain().to_stdlib().time() != face
+        is_on_one_clock = not is_skipped and (typed.end - typed.start).total("minutes") == minutes
+        assert not is_on_one_clock or filed.end == typed.end
     assert len({event.name for event in from_file}) == len(from_file)
 
     since, until = now.subtract(hours=48), now.add(hours=30 * 24)
@@ -431,8 +482,8 @@ def test_the_same_as_in_events_yaml_and_as_the_library_has_it(
     assert {item for item in ours if all(_exists_once(moment, zone) for moment in item)} == plain
 
 
-def _seen(event: Event) -> tuple[str, str, str, bool]:
-    return event.name.partition("@")[2], str(event.start), str(event.end), event.cancelled
+def _seen(event: Event) -> tuple[str, str, bool]:
+    return event.name.partition("@")[2], str(event.start), event.cancelled
 
 
 def _occurrences(entry: icalendar.Event) -> list[Any]:
