@@ -117,7 +117,10 @@ def env() -> None:
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the load's arrivals.")
 @click.pass_context
 def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
-    """Play the sale of stack local, from `pulumi up` to the release. Exit 1 if an expectation failed."""
+    """Play the sale of stack local, from `pulumi up` to the release: the first event of its calendar.
+
+    Exits 1 if an expectation failed, 2 if the event cannot be played; then nothing was started.
+    """
     from pathlib import Path
 
     from sandbox.sale.demo import demo as play
@@ -138,7 +141,10 @@ def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
 @click.option("--to", type=click.Path(file_okay=False), default="docs/benchmarks", show_default=True, help="Results.")
 @click.option("--beside", metavar="TEXT", default="", help="What else the machine did meanwhile; the page says it.")
 def bench_event(time_scale: int, seed: int, work: str, to: str, beside: str) -> None:
-    """Play the sale three ways at once: reactive, a KEDA cron trigger, Warmline; write what came of it."""
+    """Play the sale three ways at once: reactive, a KEDA cron trigger, Warmline; write what came of it.
+
+    Exits 2 if the first event of stack local's calendar cannot be played; then nothing was started.
+    """
     from pathlib import Path
 
     from sandbox.sale.bench_page import write

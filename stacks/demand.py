@@ -54,6 +54,9 @@ class Demand(Spec):
         return self
 
 
+SHORTEST_RAMP_S = 60
+
+
 class Ramp(Spec):
     """A floor that rises from the baseline in `steps` of equal height, the first of them `over_s` before T0.
 
@@ -62,7 +65,7 @@ class Ramp(Spec):
     """
 
     steps: Annotated[int, Field(ge=2, le=20)]
-    over_s: Annotated[int, Field(ge=60, le=86400)]
+    over_s: Annotated[int, Field(ge=SHORTEST_RAMP_S, le=86400)]
 
 
 class Asked(Spec):

@@ -18,11 +18,10 @@ from sandbox import lifecycle
 from sandbox.faults import SandboxError
 from sandbox.load.record import RequestRecord, summary_of
 from sandbox.sale.commands import CommandError, Cron, parsed
-from sandbox.sale.demo import STACK, Cast, prepare, scaler_query
+from sandbox.sale.demo import STACK, Cast, prepare, scaler_query, written
 from sandbox.sale.play import Course, Play, Stage, cron_period_s, write_calendar
 from sandbox.sale.timeline import Sample
 from sandbox.sale.verdict import Attainment, at, attainment, replica_seconds
-from stacks.loader import load_calendar_spec, load_stack
 
 Say = Callable[[str], None]
 
@@ -66,12 +65,14 @@ def compare(out: Path, time_scale: int, seed: int, say: Say) -> Comparison:
     """Play the three ways at once.
 
     Raises:
+        InputError: the stack's first event cannot be played; nothing was started.
         SandboxError: the sandbox could not be had, or a command that the run rests on failed.
     """
+    cast = three_of(written(time_scale))
     out.mkdir(parents=True, exist_ok=True)
     directory = out / "sandbox"
     try:
-        stage, _ = prepare(cast_of_three(), out, directory, time_scale=time_scale, seed=seed, say=say)
+        stage, _ = prepare(cast, out, directory, time_scale=time_scale, seed=seed, say=say)
         return _side_by_side(stage, say)
     except CommandError as error:
         raise SandboxError(str(error)) from None
@@ -79,9 +80,9 @@ def compare(out: Path, time_scale: int, seed: int, say: Say) -> Comparison:
         lifecycle.down(say, directory)
 
 
-def cast_of_three() -> Cast:
-    """Stack local with its service three times, each on a node pool of its own; the calendar knows only warmline's."""
-    stack, calendar = load_stack(STACK), load_calendar_spec(STACK)
+def three_of(cast: Cast) -> Cast:
+    """The stack with its service three times, each on a node pool of its own; the calendar knows only warmline's."""
+    stack, calendar = cast.stack, cast.calendar
     event = calendar.events[0]
     name, demand = next(iter(event.services.items()))
     service = stack.platform.services[name]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from whenever import Instant
 
 from sandbox import for_stack, lifecycle
 from sandbox.control_plane.kubeconfigs import client
@@ -17,6 +20,7 @@ from sandbox.sale import chart, report
 from sandbox.sale.commands import CommandError, Commands, Cron, Ran, parsed
 from sandbox.sale.expectations import Moments, Played, expectations
 from sandbox.sale.play import Course, Play, Stage, at_t0, cron_period_s, raising_run, write_calendar
+from sandbox.sale.playable import must_be_playable
 from sandbox.sale.rehearsal import NOT_SCALED, Rehearsal, rehearse
 from sandbox.sale.script import script
 from sandbox.sale.verdict import Expectation
@@ -42,14 +46,15 @@ def demo(out: Path, time_scale: int, seed: int, say: Say) -> bool:
     """Play, print, write `<out>/demo.html`. False if an expectation failed.
 
     Raises:
+        InputError: the stack's first event cannot be played; nothing was started.
         SandboxError: the sandbox could not be had, or a command that the evening rests on failed.
     """
     began = time.monotonic()
+    cast = written(time_scale)
     out.mkdir(parents=True, exist_ok=True)
     _announce(Commands(REPOSITORY, os.environ), time_scale, say)
     directory = out / "sandbox"
     try:
-        cast = Cast(load_stack(STACK), load_calendar_spec(STACK))
         stage, layout = prepare(cast, out, directory, time_scale=time_scale, seed=seed, say=say)
         played, warm = evening(stage, say)
     except CommandError as error:
@@ -66,6 +71,17 @@ def demo(out: Path, time_scale: int, seed: int, say: Say) -> bool:
     return met
 
 
+def written(time_scale: int) -> Cast:
+    """The stack as it is written, if its first event can be played on this scale.
+
+    Raises:
+        InputError: it cannot.
+    """
+    cast = Cast(load_stack(STACK), load_calendar_spec(STACK))
+    must_be_playable(cast.stack, cast.calendar, time_scale)
+    return cast
+
+
 def prepare(cast: Cast, out: Path, directory: Path, *, time_scale: int, seed: int, say: Say) -> tuple[Stage, Layout]:
     """Sandbox up, `pulumi up`, the baseline Ready: the stage of every play."""
     prometheus_url = f"http://127.0.0.1:{free_ports(1)[0]}"
@@ -75,7 +91,7 @@ def prepare(cast: Cast, out: Path, directory: Path, *, time_scale: int, seed: in
     say("pulumi up -s local")
     ran = commands.must("pulumi up", pulumi_up(commands))
     say(f"  the platform stands after {ran.ended - ran.began:.0f} s")
-    played = script(rehearsal.platform, rehearsal.calendar, time_scale)
+    played = script(rehearsal.platform, rehearsal.event, time_scale)
     query = scaler_query(commands, rehearsal.platform.namespace, played.service)
     balancer = for_stack.balancer_url(directory)
     return Stage(rehearsal, played, commands, client(layout.kubeconfig), balancer, out, seed, query), layout
@@ -89,11 +105,12 @@ def evening(stage: Stage, say: Say) -> tuple[Played, Expectation]:
     plan = parsed(
         commands.must("warmline prescale plan", commands.warmline("prescale", "plan", "-s", STACK, "-o", "json"))
     )
-    floor = int(plan["events"][0]["floor"])
+    planned = next(one for one in plan["events"] if one["service"] == stage.script.service)
+    floor, whole_at = int(planned["floor"]), raised_whole_at(planned)
     cron = Cron(commands, STACK, cron_period_s(rehearsal.factor))
     with Play(stage, course, say, "warmline") as play:
         cron.start()
-        for line in what_comes(stage, course, floor, cron.period_s):
+        for line in what_comes(stage, course, floor, whole_at, cron.period_s):
             say(line)
         play.wait_until(course.start - 4)
         status = commands.warmline("prescale", "status", "-s", STACK)
@@ -106,14 +123,21 @@ def evening(stage: Stage, say: Say) -> tuple[Played, Expectation]:
         records = play.wait_for_load()
         cron.stop()
     service = rehearsal.platform.services[stage.script.service]
-    moments = _moments(stage, course, cron, up)
+    moments = _moments(stage, course, whole_at, cron, up)
     starts = list(play.watch.starts.values())
     return Played(service, floor, moments, play.watch.samples, starts, records), _said_warm(status)
 
 
-def what_comes(stage: Stage, course: Course, floor: int, cron_every_s: float) -> Iterator[str]:
+def raised_whole_at(planned: Mapping[str, Any]) -> float:
+    """When an event of `prescale plan -o json` has all of its floor raised, Unix time: with a ramp at its last step."""
+    last = planned["ramp"]["rises"][-1] if planned["ramp"] else planned
+    return float(Instant.parse_iso(last["raise_at"]).timestamp())
+
+
+def what_comes(stage: Stage, course: Course, floor: int, whole_at: float, cron_every_s: float) -> Iterator[str]:
     """What is about to be played, a line each."""
-    due = f"floor {floor} is due at {at_t0(course.raise_at, course)}"
+    steps = f", in steps from {at_t0(course.raise_at, course)} on" if whole_at > course.raise_at else ""
+    due = f"floor {floor} is due at {at_t0(whole_at, course)}{steps}"
     yield f"cron runs `warmline prescale sync -s {STACK}` every {cron_every_s:.0f} s; {due}"
     yield f"the load: {stage.script.usual_rps} rps until T0; {_load(stage)}"
 
@@ -150,13 +174,14 @@ def environment_of(rehearsal: Rehearsal, directory: Path) -> dict[str, str]:
     return {**os.environ, **for_stack.environment(directory), **own}
 
 
-def _moments(stage: Stage, course: Course, cron: Cron, up: Ran) -> Moments:
-    raising = raising_run(cron, course)
-    if raising is None:
+def _moments(stage: Stage, course: Course, whole_at: float, cron: Cron, up: Ran) -> Moments:
+    first, last = raising_run(cron, course.raise_at), raising_run(cron, whole_at)
+    if first is None or last is None:
         raise SandboxError("cron started no sync at or after the moment of the raise; the machine stood still.")
     return Moments(
         raise_at=course.raise_at,
-        raise_began=raising.began,
+        raise_began=first.began,
+        whole_began=last.began,
         start=course.start,
         planned_until=course.start + stage.script.planned_s,
         up_began=up.began,

@@ -18,10 +18,15 @@ COLD_START_TOLERANCE = 0.25
 
 @dataclass(frozen=True)
 class Moments:
-    """When things happened, Unix times. `raise_began` is when the `sync` that raised the floor was started."""
+    """When things happened, Unix times.
+
+    `raise_began` is when the `sync` was started that began to raise the floor, `whole_began` that which raised the last
+    of it: with a ramp a later one.
+    """
 
     raise_at: float
     raise_began: float
+    whole_began: float
     start: float
     planned_until: float
     up_began: float
@@ -65,7 +70,7 @@ def _ready_before_start(played: Played) -> Expectation:
 
 
 def _floor_in_force(played: Played) -> Expectation:
-    took_s = first(played.samples, played.moments.raise_began, played.floor)
+    took_s = first(played.samples, played.moments.whole_began, played.floor)
     seen = "never" if took_s is None else f"{took_s:.1f} s after sync was started"
     met = took_s is not None and took_s <= FLOOR_IN_FORCE_S
     return Expectation(f"HPA minReplicas {played.floor} within {FLOOR_IN_FORCE_S} s of sync", seen, met)

@@ -42,7 +42,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Course:
-    """What the clock says of one play, Unix times, fixed before it begins."""
+    """What the clock says of one play, Unix times, fixed before it begins. `raise_at` is a ramp's first step's."""
 
     raise_at: float
     start: float
@@ -54,7 +54,7 @@ class Course:
         """The course of a play whose calendar is written at `now`; the raise falls on a multiple of `grain_s`."""
         rehearsal, script = stage.rehearsal, stage.script
         raise_at = float(-(-int(now + SLACK_S) // grain_s) * grain_s)
-        start = raise_at + rehearsal.lead_time_s + rehearsal.margin_s
+        start = raise_at + rehearsal.lead_time_s + rehearsal.margin_s + rehearsal.ramp_s
         end = start + script.window_s
         return cls(raise_at, start, end, end + settle_s(stage))
 
@@ -148,9 +148,9 @@ def at_t0(moment: float, course: Course) -> str:
     return f"T{moment - course.start:+.0f} s"
 
 
-def raising_run(cron: Cron, course: Course) -> Ran | None:
-    """The first run that cron started at or after the moment of the raise."""
-    return next((run for run in cron.runs if run.began >= course.raise_at), None)
+def raising_run(cron: Cron, raise_at: float) -> Ran | None:
+    """The first run that cron started at or after the moment of a raise."""
+    return next((run for run in cron.runs if run.began >= raise_at), None)
 
 
 def cron_period_s(factor: int) -> float:

@@ -11,21 +11,14 @@ import shutil
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import yaml
 from whenever import Instant
 
-from stacks.events import CalendarSpec
-from stacks.faults import Fault, InputError
+from sandbox.sale.playable import SCALED, must_be_playable
+from stacks.events import CalendarSpec, EventSpec
 from stacks.loader import EVENTS_FILE, PLATFORM_FILE, Stack
 from stacks.spec import Platform
-
-SCALED = (
-    ("cold_start", ("node_s", "image_s", "weights_s", "engine_start_s")),
-    ("scale_down", ("window_s", "period_s")),
-)
-"""The durations of a service that the scale divides; of the calendar it is `ready_margin_s`."""
 
 NOT_SCALED = "request durations, probe periods, preStop, HPA and KEDA loops, metric scrapes"
 
@@ -45,13 +38,17 @@ Dumper.add_representer(Decimal, _number)
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A derived stack on disk. `factor` is how many real seconds one second of it stands for."""
+    """A derived stack on disk. `factor` is how many real seconds one second of it stands for.
+
+    `event` is the one that is played: the calendar's first.
+    """
 
     stack: str
     root: Path
     factor: int
     platform: Platform
     calendar: CalendarSpec
+    event: EventSpec
 
     @property
     def lead_time_s(self) -> int:
@@ -62,16 +59,21 @@ class Rehearsal:
     def margin_s(self) -> int:
         return self.calendar.ready_margin_s
 
+    @property
+    def ramp_s(self) -> int:
+        """How long before T0 the floor begins to rise in steps, scaled; 0 without a ramp."""
+        return self.event.ramp.over_s if self.event.ramp else 0
+
     def schedule(self, start: Instant, end: Instant) -> None:
-        """Write the calendar with its first event in [start, end)."""
-        event = self.calendar.events[0]
-        zone = event.timezone or self.calendar.timezone
-        moved = event.model_copy(update={"start": _local(start, zone), "end": _local(end, zone)})
-        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": [moved], "calendars": []}))
+        """Write the calendar with the event in [start, end), whatever its days were."""
+        zone = self.event.timezone or self.calendar.timezone
+        times = {"start": _local(start, zone), "end": _local(end, zone), "day": None, "last_day": None}
+        moved = self.event.model_copy(update=times)
+        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": [moved]}))
 
     def clear_calendar(self) -> None:
         """Write a calendar without events."""
-        self.write(EVENTS_FILE, self.calendar.model_copy(update={"events": [], "calendars": []}))
+        self.write(EVENTS_FILE, self.calendar)
 
     def write(self, name: str, spec: CalendarSpec | Platform) -> None:
         """Write one of the derived stack's two files."""
@@ -91,36 +93,35 @@ def rehearse(stack: Stack, calendar: CalendarSpec, root: Path, factor: int, prom
         prometheus_url: where this sandbox's Prometheus listens.
 
     Raises:
-        InputError: a duration that `factor` does not divide: the rehearsal's numbers would not be the stack's.
+        InputError: the event cannot be played, or `factor` does not divide a duration.
     """
+    must_be_playable(stack, calendar, factor)
     data = stack.platform.model_dump(exclude_none=True)
     data["prometheus"]["url"] = prometheus_url
-    for name, service in data["services"].items():
+    for service in data["services"].values():
         for part, fields in SCALED:
             for field in fields:
-                service[part][field] = _divided(service[part][field], factor, f"services.{name}.{part}.{field}")
-    margin_s = _divided(calendar.ready_margin_s, factor, "ready_margin_s")
-    scaled_calendar = calendar.model_copy(update={"ready_margin_s": margin_s})
+                service[part][field] //= factor
+    margin_s = calendar.ready_margin_s // factor
+    scaled = calendar.model_copy(update={"ready_margin_s": margin_s, "events": [], "calendars": []})
     folder = root / stack.name
     if root.exists():
         shutil.rmtree(root)
     shutil.copytree(stack.folder, folder)
     platform = Platform.model_validate(data)
-    rehearsal = Rehearsal(stack.name, root, factor, platform, scaled_calendar)
+    rehearsal = Rehearsal(stack.name, root, factor, platform, scaled, _scaled(calendar.events[0], factor))
     rehearsal.write(PLATFORM_FILE, platform)
     rehearsal.clear_calendar()
     return rehearsal
 
 
-def _divided(seconds: int, factor: int, path: str) -> int:
-    if seconds % factor:
-        expected = f"a multiple of the time scale {factor}"
-        raise InputError(
-            [Fault("the rehearsed stack", 0, path, f"{seconds} s", expected, "Choose another --time-scale.")]
-        )
-    return seconds // factor
+def _scaled(event: EventSpec, factor: int) -> EventSpec:
+    if event.ramp is None:
+        return event
+    ramp = event.ramp.model_copy(update={"over_s": event.ramp.over_s // factor})
+    return event.model_copy(update={"ramp": ramp})
 
 
 def _local(moment: Instant, zone: str) -> str:
-    shown: Any = moment.to_tz(zone).to_plain().round("second").format_iso()
-    return str(shown).replace("T", " ")
+    """With its offset: the clock's face may show a time twice, today too."""
+    return moment.to_tz(zone).round("second").to_fixed_offset().format_iso()

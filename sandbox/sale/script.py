@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from stacks.demand import OF_REQUESTS
-from stacks.events import CalendarSpec
+from stacks.events import EventSpec
 from stacks.spec import Platform
 
 
@@ -42,19 +41,19 @@ BEYOND = Decimal(2)
 """The surge nobody planned, as a multiple of the planned load: more than the floor holds, less than the ceiling."""
 
 
-def script(platform: Platform, calendar: CalendarSpec, factor: int) -> Script:
-    """The play of the calendar's first event: the planned load, a surge beyond it, the usual load again.
+def script(platform: Platform, event: EventSpec, factor: int) -> Script:
+    """The play of an event: the planned load of its first service, a surge beyond it, the usual load again.
 
     Args:
         factor: the time scale the platform's durations were divided by.
+
+    Raises:
+        ValueError: it says no arrivals, which `playable` finds before.
     """
-    event = calendar.events[0]
     service, demand = next(iter(event.services.items()))
     usual = platform.services[service].usual_load
-    if usual is None:
-        raise ValueError(f"services.{service}.usual_load: got nothing, expected the load before and after the sale")
-    if demand.unit not in OF_REQUESTS:
-        raise ValueError(f"an event in {demand.unit} says no arrivals to play: give it rps or multiplier")
+    if usual is None or (demand.rps is None and demand.multiplier is None):
+        raise ValueError(f"no arrivals of {service} to play")
     planned = demand.rps if demand.rps is not None else usual.rps * (demand.multiplier or 1)
     phases = (
         Phase("the sale as planned", PLANNED_S // factor, planned),

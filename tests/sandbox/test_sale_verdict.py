@@ -16,6 +16,7 @@ T0 = 1_900_000_000.0
 MOMENTS = Moments(
     raise_at=T0 - 90,
     raise_began=T0 - 89,
+    whole_began=T0 - 89,
     start=T0,
     planned_until=T0 + 35,
     up_began=T0 + 39,
@@ -91,6 +92,16 @@ def test_a_good_evening_meets_every_expectation() -> None:
 def test_each_promise_can_be_broken(what: str, changes: dict[str, object]) -> None:
     broken = replace(good(), **changes)  # type: ignore[arg-type]
     assert any(line.startswith(what) for line in missed(broken)), missed(broken)
+
+
+def test_with_a_ramp_the_whole_floor_is_due_when_its_last_step_is() -> None:
+    """Seen 3 s after the sync of the last step, and 40 s after that of the first."""
+    evening = good()
+    stepped = [sample(T0 - 127, 4, 2, 2), sample(T0 - 110, 4, 4), *evening.samples[1:]]
+    moments = replace(MOMENTS, raise_at=T0 - 130, raise_began=T0 - 129)
+    assert missed(replace(evening, samples=stepped, moments=moments)) == []
+    late = [one for one in stepped if one.at > T0 - 80]
+    assert missed(replace(evening, samples=late, moments=moments)) == ["HPA minReplicas 7 within 5 s of sync"]
 
 
 def test_attainment_counts_a_request_where_it_was_due_and_a_failed_one_as_not_kept() -> None:
