@@ -3,8 +3,9 @@
 Since it counts `failed` it stretches the gaps between arrivals until all of them take as long as the rate says, and
 writes `latencies` and `queue_times` of single requests into every result, unlike the rest of them.
 
-Source: vllm-project/vllm `benchmarks/serve.py` @009e6d4, `benchmarks/sweep/serve.py` @0031557; result files of 2025,
-which know neither `failed` nor `latencies` and write `request_goodput:` with a colon.
+Source: vllm-project/vllm `benchmarks/serve.py` @009e6d4, `benchmarks/sweep/serve.py` @0031557,
+`benchmarks/datasets/custom.py` @237145e (`--num-prompts` of 0 or below); result files of 2025, which know neither
+`failed` nor `latencies` and write `request_goodput:` with a colon.
 """
 
 from __future__ import annotations
@@ -107,20 +108,34 @@ def _point(document: dict[str, Any], source: Source) -> Point:
 
 
 def _others(fields: Fields, completed: int | None) -> tuple[int | None, int | None]:
-    """Requests that failed, and those of which nothing is said."""
+    """Requests that failed, and those of which nothing is said.
+
+    Raises:
+        Unusable: there are more of them than were sent.
+    """
     failed = fields.count("failed", ("failed",))
-    prompts = fields.count_at(("num_prompts",))
-    rest = 0 if prompts is None or completed is None else prompts - completed - (failed or 0)
+    prompts = _prompts(fields)
+    if prompts is None or completed is None:
+        return failed, None
+    rest = prompts - completed - (failed or 0)
+    if rest < 0:
+        ended = f"completed ({completed})" if failed is None else f"completed ({completed}) and failed ({failed})"
+        raise Unusable(f"{ended} are more than num_prompts ({prompts}): every prompt is sent once")
     if failed is None:
-        if prompts is None or completed is None or rest < 0:
-            return None, None
-        # Every prompt is sent once and awaited; before `failed` was written, the rest was what failed.
+        # And awaited; before `failed` was written, the rest was what failed.
         fields.keys["failed"] = "num_prompts - completed"
         return rest, None
-    if rest <= 0:
+    if rest == 0:
         return failed, None
     fields.keys["incomplete"] = "num_prompts - completed - failed"
     return failed, rest
+
+
+def _prompts(fields: Fields) -> int | None:
+    """How many were sent; 0 and below stands for all of a dataset, however many these are."""
+    said = fields.document.get("num_prompts")
+    is_all = isinstance(said, int) and said <= 0
+    return None if is_all else fields.count_at(("num_prompts",))
 
 
 def _arrivals(

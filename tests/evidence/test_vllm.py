@@ -58,11 +58,37 @@ def test_a_load_at_which_all_failed_is_a_point_without_latencies(tmp_path: Path)
     assert (old.completed, old.failed) == (0, 600)
 
 
-@pytest.mark.parametrize(("failed", "incomplete"), [(0, 200), (60, 140), (200, None), (300, None)])
+@pytest.mark.parametrize(("failed", "incomplete"), [(0, 200), (60, 140), (200, None)])
 def test_prompts_of_which_nothing_is_said_are_counted(tmp_path: Path, failed: int, incomplete: int | None) -> None:
     point = _point(tmp_path, made.vllm_serve(completed=400, failed=failed))
     assert (point.completed, point.failed, point.incomplete) == (400, failed, incomplete)
     assert point.keys.get("incomplete") == (None if incomplete is None else "num_prompts - completed - failed")
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (made.vllm_serve(completed=601, failed=0), "completed (601) and failed (0) are more than num_prompts (600): "),
+        (
+            made.vllm_serve(completed=400, failed=201),
+            "completed (400) and failed (201) are more than num_prompts",
+        ),
+        (made.vllm_old(completed=601), "completed (601) are more than num_prompts (600): every prompt is sent once"),
+    ],
+)
+def test_more_answers_than_prompts_are_refused(tmp_path: Path, document: dict[str, Any], reason: str) -> None:
+    evidence = read([made.write(tmp_path / "result.json", document)])
+    assert evidence.sweeps == ()
+    (refusal,) = evidence.refused
+    assert refusal.reason.startswith(reason)
+
+
+@pytest.mark.parametrize("prompts", [-1, 0])
+def test_all_prompts_of_a_dataset_are_no_number_of_them(tmp_path: Path, prompts: int) -> None:
+    point = _point(tmp_path, made.vllm_serve(num_prompts=prompts))
+    assert (point.completed, point.failed, point.incomplete) == (597, 3, None)
+    old = _point(tmp_path / "old", made.vllm_old(num_prompts=prompts))
+    assert (old.completed, old.failed) == (597, None)
 
 
 @pytest.mark.parametrize("rate", ["inf", math.inf])
