@@ -12,6 +12,7 @@ import click
 
 from cli.exits import FINDING, OUT_OF_REACH
 from cli.options import complete_stacks, examples, output_option
+from sandbox.interruption import heeded, interrupt
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ def sandbox() -> None:
     help="Whose nodes, times and Pulumi stack it gets: a folder below stacks/.",
     shell_complete=complete_stacks,
 )
+@heeded()
 def up(stack: str) -> None:
     """Start it: builds what is missing first, and says how far it is.
 
@@ -58,6 +60,7 @@ def up(stack: str) -> None:
 
 
 @sandbox.command(short_help="Stop what it started, and delete its cluster.", epilog=examples("warmline sandbox down"))
+@heeded()
 def down() -> None:
     """Stop what it started, and only that; delete its cluster and its secrets."""
     from sandbox.lifecycle import bin_directory
@@ -116,6 +119,7 @@ def env() -> None:
 @click.option("--time-scale", type=click.IntRange(1, 60), default=20, show_default=True, help="Divides all durations.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the load's arrivals.")
 @click.pass_context
+@heeded()
 def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
     """Play the sale of stack local, from `pulumi up` to the release: the first event of its calendar.
 
@@ -125,7 +129,6 @@ def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
 
     from sandbox.sale.demo import demo as play
 
-    _end_tidily()
     if not _guarded(lambda: play(Path(out).resolve(), time_scale, seed, _say)):
         ctx.exit(FINDING)
 
@@ -140,6 +143,7 @@ def demo(ctx: click.Context, out: str, time_scale: int, seed: int) -> None:
 @click.option("--work", type=click.Path(file_okay=False), default="out/bench-event", show_default=True)
 @click.option("--to", type=click.Path(file_okay=False), default="docs/benchmarks", show_default=True, help="Results.")
 @click.option("--beside", metavar="TEXT", default="", help="What else the machine did meanwhile; the page says it.")
+@heeded()
 def bench_event(time_scale: int, seed: int, work: str, to: str, beside: str) -> None:
     """Play the sale three ways at once: reactive, a KEDA cron trigger, Warmline; write what came of it.
 
@@ -150,7 +154,6 @@ def bench_event(time_scale: int, seed: int, work: str, to: str, beside: str) -> 
     from sandbox.sale.bench_page import write
     from sandbox.sale.comparison import compare
 
-    _end_tidily()
     comparison = _guarded(lambda: compare(Path(work).resolve(), time_scale, seed, _say))
     _say(f"written: {write(Path(to), comparison, beside)}")
 
@@ -181,6 +184,7 @@ def bench_event(time_scale: int, seed: int, work: str, to: str, beside: str) -> 
 @click.option("--to", type=click.Path(file_okay=False), default="docs/benchmarks", show_default=True, help="Results.")
 @click.option("--beside", metavar="TEXT", default="", help="What else the machine did meanwhile; the page says it.")
 @click.pass_context
+@heeded()
 def bench_reliability(
     ctx: click.Context,
     /,
@@ -202,7 +206,6 @@ def bench_reliability(
 
     from sandbox.reliability.bench import FULL, SAMPLE, measure
 
-    _end_tidily()
     said: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     asked = replace(SAMPLE if sample else FULL, **said)
     failures = _guarded(lambda: measure(Path(work).resolve(), Path(to), asked, seed, _say, only=only, beside=beside))
@@ -218,24 +221,16 @@ def _health(part: ComponentStatus) -> str:
     return "healthy" if part.is_healthy else "not well"
 
 
-def _end_tidily() -> None:
-    """A play that is ended (a CI job cancelled, `| head`) stops what it started, as it does on Ctrl-C."""
-    import signal
-
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a write to nobody fails, and the play unwinds
-
-
 def _say(line: str) -> None:
+    """Of a command that heeds interruptions: that nobody reads on is one."""
     try:
         click.echo(line, err=True)
     except BrokenPipeError:
-        import os
         import signal
 
         # What is said while clearing away goes nowhere, but is not in its way.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-        sys.exit(128 + signal.SIGPIPE)
+        interrupt(signal.SIGPIPE)
 
 
 def _guarded(action: Callable[[], T]) -> T:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 
 from sandbox.faults import SandboxError
+from sandbox.interruption import deferred
 from sandbox.layout import Layout, Settings, read_settings
 from sandbox.places import write_private
 from sandbox.processes.process import is_running
@@ -37,6 +38,7 @@ def _is_ours(layout: Layout) -> bool:
     return is_recorded or layout.marker.exists() or read_settings(layout) is not None
 
 
+@deferred()
 def clear_away(layout: Layout, report: Report) -> list[str]:
     """Stop what runs and delete what the sandbox made, logs apart. Names of what was recorded as running."""
     if not _is_ours(layout):

@@ -6,7 +6,8 @@ The directory is `places.sandbox_directory()` unless another is named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -17,6 +18,7 @@ from sandbox.control_plane.nodes import Node, register
 from sandbox.directory import begin, clear_away, record_of
 from sandbox.faults import SandboxError
 from sandbox.for_pulumi import home as pulumi_home
+from sandbox.interruption import deferred
 from sandbox.layout import Layout, Settings, new_settings, read_settings, write_settings
 from sandbox.places import sandbox_directory
 from sandbox.processes.health import is_well, wait_well
@@ -112,6 +114,16 @@ def down(report: Report, directory: Path | None = None) -> bool:
         stopped = clear_away(layout, report)
     report("the sandbox is down" if stopped else "the sandbox is not up")
     return bool(stopped)
+
+
+@contextmanager
+def temporary(report: Report, directory: Path) -> Iterator[None]:
+    """A sandbox that goes with the block, however that ends."""
+    try:
+        yield
+    finally:
+        with deferred():
+            down(report, directory)
 
 
 def status(directory: Path | None = None) -> list[ComponentStatus]:

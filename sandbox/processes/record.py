@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sandbox.faults import SandboxError
+from sandbox.interruption import deferred
 from sandbox.places import write_private
 from sandbox.processes.process import MARK, Process, await_mark, boot_id, end, end_marked, is_running, start_ticks
 
@@ -110,6 +111,7 @@ class ProcessRecord:
                 end(process, patience_s)
         self._write([process for process in known if process.name != name])
 
+    @deferred()
     def stop_all(self, patience_s: float = 10.0) -> list[str]:
         """Stop everything, last started first, then whatever else carries the mark. Names of what still ran."""
         stopped = [process.name for process in reversed(self.read_what_can_be()) if end(process, patience_s)]

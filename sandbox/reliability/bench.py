@@ -117,11 +117,9 @@ def measure(
 
 @contextmanager
 def _control_plane(directory: Path, say: Say, *, api_only: bool) -> Iterator[Layout]:
-    try:
-        port = free_ports(1)[0]
+    port = free_ports(1)[0]
+    with lifecycle.temporary(say, directory):
         yield lifecycle.up((), say, directory, prometheus_port=port, with_pulumi=False, api_only=api_only)
-    finally:
-        lifecycle.down(say, directory)
 
 
 def page(folder: Path) -> Path:

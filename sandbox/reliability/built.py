@@ -96,12 +96,10 @@ def built(folder: Path, services: tuple[Service, ...], say: Say) -> Iterator[Bui
     """A sandbox for a stack of these services, in `folder`; nothing is built there yet."""
     stack, directory = folder / "stacks" / STACK, folder / "sandbox"
     write_stack(stack, NAMESPACE, services, f"http://127.0.0.1:{free_ports(1)[0]}")
-    try:
+    with lifecycle.temporary(say, directory):
         platform = load_platform(STACK, folder / "stacks")
         layout = for_stack.up(STACK, platform, say, directory, time_scale=TIME_SCALE)
         with gate(layout.kubeconfig, folder) as opened:
             site = Built(layout, folder, NAMESPACE, services, STACK, gate=opened)
             opened.before_call = site.hold
             yield site
-    finally:
-        lifecycle.down(say, directory)

@@ -72,12 +72,11 @@ def compare(out: Path, time_scale: int, seed: int, say: Say) -> Comparison:
     out.mkdir(parents=True, exist_ok=True)
     directory = out / "sandbox"
     try:
-        stage, _ = prepare(cast, out, directory, time_scale=time_scale, seed=seed, say=say)
-        return _side_by_side(stage, say)
+        with lifecycle.temporary(say, directory):
+            stage, _ = prepare(cast, out, directory, time_scale=time_scale, seed=seed, say=say)
+            return _side_by_side(stage, say)
     except CommandError as error:
         raise SandboxError(str(error)) from None
-    finally:
-        lifecycle.down(say, directory)
 
 
 def three_of(cast: Cast) -> Cast:

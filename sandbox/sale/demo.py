@@ -55,12 +55,11 @@ def demo(out: Path, time_scale: int, seed: int, say: Say) -> bool:
     _announce(Commands(REPOSITORY, os.environ), time_scale, say)
     directory = out / "sandbox"
     try:
-        stage, layout = prepare(cast, out, directory, time_scale=time_scale, seed=seed, say=say)
-        played, warm = evening(stage, say)
+        with lifecycle.temporary(say, directory):
+            stage, layout = prepare(cast, out, directory, time_scale=time_scale, seed=seed, say=say)
+            played, warm = evening(stage, say)
     except CommandError as error:
         raise SandboxError(str(error)) from None
-    finally:
-        lifecycle.down(say, directory)
     lines = [*expectations(played), warm]
     _write(out / "demo.html", stage, played, lines, layout)
     for line in lines:

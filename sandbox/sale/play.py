@@ -13,6 +13,7 @@ from typing import Self
 from lightkube import Client
 from whenever import Instant
 
+from sandbox.interruption import deferred
 from sandbox.load.record import RequestRecord, read_records
 from sandbox.sale.commands import Commands, Cron, Ran
 from sandbox.sale.rehearsal import Rehearsal
@@ -88,6 +89,7 @@ class Play:
         self._load = self._start_load()
         return self
 
+    @deferred()
     def __exit__(self, *_: object) -> None:
         self.watch.stop()
         if self.watch.misses:

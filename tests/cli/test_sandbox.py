@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -186,3 +188,34 @@ def test_a_demo_that_cannot_be_played_says_why_without_a_traceback(monkeypatch: 
     monkeypatch.setattr("sandbox.sale.demo.demo", broken)
     ran = run("demo")
     assert (ran.exit_code, ran.stderr) == (3, "etcd did not become ready.\n")
+
+
+# Each command that starts or stops processes, and what does its work.
+WORK = {
+    "up": "sandbox.for_stack.up",
+    "down": "sandbox.lifecycle.down",
+    "demo": "sandbox.sale.demo.demo",
+    "bench-event": "sandbox.sale.comparison.compare",
+    "bench-reliability": "sandbox.reliability.bench.measure",
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", WORK)
+def test_a_signal_ends_it_even_where_python_drops_the_exception(
+    command: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Asks:
+        def __del__(self) -> None:
+            signal.raise_signal(number)
+
+    def work(*_: object, **__: object) -> None:
+        Asks()
+        time.sleep(20)
+
+    monkeypatch.setattr(WORK[command], work)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where this runs in the background
+    try:
+        assert run(command).exit_code == 128 + number
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -52,7 +52,7 @@ EVIDENCE_MAY_IMPORT: dict[str, set[str]] = {
 }
 _OF_EVERY_COMMAND = {"exits", "options", "output"}
 CLI_MAY_IMPORT: dict[str, set[str]] = {
-    **{name: set() for name in _OF_EVERY_COMMAND},
+    **{name: set() for name in sorted(_OF_EVERY_COMMAND)},  # in one order for all workers
     "main": _OF_EVERY_COMMAND,
     "svg": set(),
     "preview": _OF_EVERY_COMMAND,
@@ -65,13 +65,14 @@ CLI_MAY_IMPORT: dict[str, set[str]] = {
     "size": {*_OF_EVERY_COMMAND, "bench", "prices", "svg"},
 }
 # What runs the control plane, the doubles, the doors.
-_BASIC = {"faults", "places", "layout", "processes"}
+_BASIC = {"faults", "interruption", "places", "layout", "processes"}
 SANDBOX_MAY_IMPORT: dict[str, set[str]] = {
     "faults": set(),
+    "interruption": set(),
     "places": set(),
     "machine": set(),
     "layout": {"faults", "places"},
-    "processes": {"faults", "places"},
+    "processes": {"faults", "interruption", "places"},
     "toolchain": _BASIC,
     "control_plane": _BASIC,
     "for_pulumi": {*_BASIC, "toolchain"},
