@@ -5,7 +5,7 @@ Ready is the only sign that is believed, and a Ready pod that does not answer is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from whenever import Instant, ZonedDateTime
@@ -18,7 +18,7 @@ from prescale.lead_time.reckoning import LeadTime, of_spec
 from prescale.observed import Observed
 from prescale.orders.order import NONE, Orders
 from prescale.pod_states import PodState
-from prescale.timetable import Timetable
+from prescale.timetable import Timetable, Window
 from stacks.spec import Service
 
 # (pod, model name) of every Ready pod -> pod name: what went wrong, None where it answered.
@@ -32,6 +32,9 @@ class Warmth:
     `missing` says what is not there. `ready_by` is when enough pods will be Ready by the cold start's estimate, None
     where they are; `t0` is when they are needed: the event's start, or its step's where it has a ramp. `late_s` is
     `ready_by` less that (negative: in time), None outside of events.
+
+    These three are of the whole floor, or of the `due` replicas of it that come latest for a start of their own: where
+    events overlap, or the steps of a ramp, or an order asks for more than they do.
     """
 
     service: str
@@ -44,6 +47,7 @@ class Warmth:
     notes: tuple[str, ...] = ()
     ready_by: Instant | None = None
     t0: ZonedDateTime | None = None
+    due: int | None = None
 
     @property
     def is_warm(self) -> bool:
@@ -128,7 +132,8 @@ def _of_one(
         # What a run would want then: it knows of events that vanished from the calendar, and of broken annotations.
         wanted = decide(observed, table.of(name), table.calendar, Clock(at), orders)
         highest = max(wanted.events, key=lambda held: held.floor, default=None)
-        event = highest.event if highest and highest.floor > floor else event
+        if highest and highest.floor > floor:  # an order, or an event whose start nobody knows any more
+            event, rise = highest.event, None
         floor = max(floor, wanted.wanted)
         notes = wanted.findings
         hpa_min = sighting.minimums.get(observed.hpa_name)
@@ -139,6 +144,8 @@ def _of_one(
     notes += tuple(f"pod {pod} is Ready and does not answer: {reason}" for pod, reason in sorted(silent.items()))
     notes += tuple(_later_than_planned(pods, lead.total_s, now))
     answering = len(ready) - len(silent)
+    pressing = _pressing(active, pods, lead, at=at, now=now)
+    due, rise = (pressing.floor, pressing) if pressing else (floor, rise)
     return Warmth(
         service=name,
         event=event,
@@ -149,9 +156,22 @@ def _of_one(
         missing=_missing(floor, hpa_min, len(ready), answering, absent=None if observed else service),
         notes=notes,
         # Nothing scales what is not there: a time of readiness would be made up.
-        ready_by=ready_by(floor, pods, lead, rise, now) if observed else None,
+        ready_by=ready_by(due, pods, lead, rise, now) if observed else None,
         t0=rise.at if rise else None,
+        due=None if due == floor else due,
     )
+
+
+def _pressing(
+    active: Iterable[Window], pods: Sequence[PodState], lead: LeadTime, *, at: Instant, now: Instant
+) -> Rise | None:
+    """Of all that is raised by `at`, what comes latest for its own start; None where nothing comes too late."""
+    late: dict[int, Rise] = {}
+    for rise in (rise for window in active for rise in window.all_rises if rise.raise_at <= at):
+        by = ready_by(rise.floor, pods, lead, rise, now)
+        if by and by > rise.at.to_instant():
+            late[round((by - rise.at.to_instant()).total("seconds"))] = rise
+    return late[max(late)] if late else None
 
 
 def _missing(floor: int, hpa_min: int | None, ready: int, answering: int, *, absent: Service | None) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ def data(stack: str, at: Instant, warmths: Sequence[Warmth], orders: Sequence[Or
                 "missing": list(warmth.missing),
                 "ready_by": utc(warmth.ready_by) if warmth.ready_by else None,
                 "t0": utc(warmth.t0) if warmth.t0 else None,
+                "due": warmth.due,
                 "late_s": warmth.late_s,
                 "notes": list(warmth.notes),
             }
@@ -58,7 +59,8 @@ def lines(warmths: Sequence[Warmth], zone: str, orders: Sequence[Order]) -> list
 def _by_when(warmth: Warmth, zone: str) -> str:
     if warmth.ready_by is None:
         return ""
-    when = f"; ready by {both(warmth.ready_by, zone)}"
+    whose = "" if warmth.due is None else f"{warmth.due} "
+    when = f"; {whose}ready by {both(warmth.ready_by, zone)}"
     if warmth.late_s is None or warmth.t0 is None:
         return when
     minutes, side = abs(warmth.late_s) / 60, "late" if warmth.late_s > 0 else "early"

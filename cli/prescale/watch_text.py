@@ -30,7 +30,8 @@ def times(row: Row, at: Instant, zone: str) -> list[str]:
     elif row.warmth.ready_by:
         late_s = row.warmth.late_s or 0
         late = f", {span(late_s)} late" if late_s > 0 else ""
-        ready = f"{clock(row.warmth.ready_by, zone)}{late}"
+        whose = "" if row.warmth.due is None else f"{row.warmth.due} at "
+        ready = f"{whose}{clock(row.warmth.ready_by, zone)}{late}"
     return [ready, _t0(row, at, zone)]
 
 

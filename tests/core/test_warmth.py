@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -11,9 +12,11 @@ from lightkube.core.exceptions import ConfigError
 
 from prescale import asking
 from prescale.asking import asker
+from prescale.floors.ramp import Rise
 from prescale.lead_time.progress import Progress
+from prescale.orders.order import NONE, Orders, Term, of_a_service
 from prescale.pod_states import PodState, pod_states
-from prescale.timetable import Timetable
+from prescale.timetable import Timetable, Window
 from prescale.warmth import Sighting, Warmth, look
 from stacks import ownership
 from stacks.loader import load_platform
@@ -59,15 +62,17 @@ def judged(
     silent: tuple[str, ...] = (),
     at_s: float | None = None,
     live: int = 7,
+    windows: tuple[Window, ...] | None = None,
+    orders: Orders = NONE,
     **window_args: Any,
 ) -> Warmth:
     def ask(asked: Any) -> dict[str, str | None]:
         return {state.name: "HTTP 503" if state.name in silent else None for state, _ in asked}
 
     minimums = {} if hpa_min is None else {"keda-hpa-support-bot": hpa_min}
-    sighting = Sighting("local", "here", [seen(scaled_object(minimum=live))], minimums, pod_states(pods))
+    sighting = Sighting("local", "here", [seen(scaled_object(minimum=live))], minimums, pod_states(pods), orders)
     moment = at(seconds if at_s is None else at_s)
-    table = Timetable(HERE, (window(**window_args),))
+    table = Timetable(HERE, windows or (window(**window_args),))
     (warmth,) = look(table, SERVICES, sighting, ask, at=moment, now=at(seconds))
     return warmth
 
@@ -128,6 +133,29 @@ class TestByWhen:
         warmth = judged(pods(1), 2, seconds=-2 * HOUR, live=2)
         assert (warmth.floor, warmth.event, warmth.late_s) == (2, None, None)
         assert warmth.ready_by == at(-2 * HOUR + 300)
+
+    def test_an_order_has_no_start_to_be_late_for(self) -> None:
+        term = Term(at(0), at(HOUR), "alice", "on TV")
+        orders = Orders((of_a_service("now", "support-bot", 9, term),))
+        warmth = judged(pods(7), 9, seconds=60, live=9, orders=orders)
+        assert (warmth.floor, warmth.due, warmth.t0, warmth.late_s) == (9, None, None, None)
+        assert warmth.ready_by == at(60 + 300)
+        late = judged(pods(6), 9, seconds=60, live=9, orders=orders)
+        assert (late.floor, late.due, late.late_s) == (9, 7, 360), "what the sale asks for is late all the same"
+
+    def test_a_smaller_event_that_begins_first_is_late_though_the_larger_one_is_not(self) -> None:
+        both = (window("first", 4), window("second", 7, raise_s=-1800, start_s=HOUR))
+        warmth = judged(pods(2), seconds=-120, windows=both)
+        assert (warmth.floor, warmth.event, warmth.due, warmth.late_s) == (7, "second", 4, 180)
+        in_time = judged(pods(4), seconds=-120, windows=both)
+        assert (in_time.due, in_time.late_s) == (None, 180 - HOUR)
+
+    def test_a_step_of_a_ramp_is_late_though_the_next_one_is_not(self) -> None:
+        steps = [(4, -1800), (7, 0)]
+        rises = tuple(Rise(floor, at(s).to_tz("Asia/Kolkata"), at(s - 2100)) for floor, s in steps)
+        ramped = replace(window(raise_s=-3900), rises=rises)
+        warmth = judged(pods(2), seconds=-1860, windows=(ramped,))
+        assert (warmth.floor, warmth.due, warmth.late_s) == (7, 4, 240)
 
 
 def test_a_floor_refused_for_its_ceiling_is_not_warm() -> None:
