@@ -44,7 +44,7 @@ def lines(lead_times: Mapping[str, LeadTime]) -> list[str]:
 
 def _lines(name: str, lead: LeadTime) -> Iterable[str]:
     phases = ", ".join(f"{phase} {takes_s} s" for phase, takes_s in lead.links if takes_s)
-    yield f"{name}: lead time {lead.total_s} s by {_basis(lead)} ({phases})"
+    yield f"{name}: lead time {lead.total_s} s by {basis(lead)} ({phases})"
     if lead.measured:
         yield f"  measured: {_measured(lead.measured)}"
     if warning := _warning(lead):
@@ -53,7 +53,8 @@ def _lines(name: str, lead: LeadTime) -> Iterable[str]:
         yield f"  {lead.outages} more took too long to be a start: they waited for something that was not there"
 
 
-def _basis(lead: LeadTime) -> str:
+def basis(lead: LeadTime) -> str:
+    """Where it comes from, in words that go behind `by`."""
     return "platform.yaml" if lead.basis == "platform.yaml" else "what the cluster did"
 
 

@@ -9,11 +9,12 @@ from difflib import get_close_matches
 import click
 
 from cli.output import emit
-from cli.prescale import orders_text, shortage_text, sync_text
+from cli.prescale import lead_time_text, orders_text, shortage_text, sync_text
 from cli.prescale.at import moment
 from cli.prescale.text import both
 from prescale import clock
 from prescale.cluster import Cluster
+from prescale.lead_time import keeping
 from prescale.orders.giving import Answer, Author, Ends
 from prescale.orders.term import LONGEST_S, author
 from prescale.orders.uninstall import Uninstall
@@ -92,8 +93,19 @@ class Desk:
         return tuple(one for one in found if ours & set(one.events))
 
     def _ready_by(self, answer: Answer) -> Iterator[str]:
-        for outcome in answer.outcomes:
-            if outcome.patch and (outcome.target or 0) > (outcome.was or 0):
-                lead_s = self.stack.platform.services[outcome.service].cold_start.total_s
-                by = both(self.now.add(seconds=lead_s), self.stack.calendar.timezone)
-                yield f"what has to be started is Ready by {by} if it takes the {lead_s} s of a cold start at p95"
+        """By what starts take here, as `sync` and `status` reckon."""
+        raised = [one for one in answer.outcomes if one.patch and (one.target or 0) > (one.was or 0)]
+        if not raised:
+            return
+        remembered = keeping.read(self.cluster, self.stack.name)
+        yield from remembered.notes
+        leads = keeping.lead_times(self.stack.platform, remembered.history, self.now)
+        for outcome in raised:
+            lead = leads[outcome.service]
+            ready_by = self.now.add(seconds=lead.total_s)
+            takes = f"the {lead.total_s} s of a cold start at p95 by {lead_time_text.basis(lead)}"
+            said = (
+                f"what has to be started is Ready by {both(ready_by, self.stack.calendar.timezone)} if it takes {takes}"
+            )
+            is_over = all(order.until <= ready_by for order in answer.orders)
+            yield f"{said}; the order is over before that" if is_over else said

@@ -11,8 +11,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import warmline
+from prescale import clock
 from prescale import cluster as clustering
 from prescale import sync as syncing
+from prescale.lead_time.history import NOTHING
+from prescale.lead_time.kind import kind_of
+from prescale.lead_time.start import Phases, Start
+from stacks.loader import load_platform
 from tests.cli.stack_folder import edit
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import scaled_object
@@ -59,8 +64,24 @@ class TestNow:
             second,
         )
         assert re.fullmatch(
-            r"what has to be started is Ready by .+ if it takes the 300 s of a cold start at p95", third
+            r"what has to be started is Ready by .+ if it takes the 300 s of a cold start at p95 by platform.yaml",
+            third,
         )
+
+    def test_ready_by_what_starts_took_here_and_that_it_is_over_before(self, api: ApiDouble) -> None:
+        platform, now = load_platform("local"), clock.now()
+        kind = kind_of(platform.services["support-bot"], platform.node_pools["l40s"])
+        took = Start(kind, now.subtract(hours=1), "x2x4z", 400, Phases(1, 17, 120, 262, 0))
+        api.config_maps["warmline-starts-local"] = {
+            "metadata": {"name": "warmline-starts-local", "namespace": "serving", "resourceVersion": "1"},
+            "data": NOTHING.with_seen({"support-bot": [took]}, 1, now).data(),
+        }
+        said = run("now", "support-bot", "--reason", "x", "--floor", "12", "--for", "6m").stdout
+        assert re.search(
+            r"if it takes the 400 s of a cold start at p95 by what the cluster did; the order is over", said
+        )
+        longer = run("now", "support-bot", "--reason", "x", "--floor", "13", "--for", "7m").stdout
+        assert longer.endswith("the 400 s of a cold start at p95 by what the cluster did\n")
 
     def test_as_data(self, api: ApiDouble) -> None:
         found = data("now", *ORDER, "--floor", "12")
@@ -97,8 +118,6 @@ class TestNow:
         assert proposed["gpu_shortages"][0]["needed"] == 17, "beside the other"
 
     def test_until_a_time(self, api: ApiDouble) -> None:
-        from prescale import clock
-
         end = clock.now().add(hours=3).to_tz("Asia/Kolkata").to_plain().format_iso()[:16]
         assert run("now", "support-bot", "--floor", "5", "--until", end, "--reason", "x").exit_code == 0
         (order,) = api.orders().values()
