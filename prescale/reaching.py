@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,8 @@ from lightkube import ApiError
 from lightkube.core.exceptions import ConfigError, LoadResourceError
 
 from stacks.reach import OutOfReach
+
+CERTIFICATES = "Correct the certificates of the kubeconfig's cluster and user, or the cluster's tls-server-name."
 
 TIMEOUT = httpx2.Timeout(10.0, connect=5.0)
 
@@ -33,8 +36,15 @@ def reaching(address: str) -> Iterator[None]:
         raise OutOfReach(address, str(error), "Correct the kubeconfig's user.") from None
     except ImportError as error:  # what a socks:// proxy asks for
         raise OutOfReach(address, str(error), "Name an http:// proxy, or none.") from None
+    except httpx2.LocalProtocolError:
+        # Its own words have the header in them, and with it the token.
+        reason = "the credentials have a character in them that cannot be sent"
+        raise OutOfReach(address, reason, "Correct the token of the kubeconfig's user.") from None
+    except ssl.SSLError as error:
+        raise OutOfReach(address, str(error), CERTIFICATES) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise OutOfReach(address, str(error), "Is it up, and is the kubeconfig's address right?") from None
+        fix = CERTIFICATES if "CERTIFICATE" in str(error) else "Is it up, and is the kubeconfig's address right?"
+        raise OutOfReach(address, str(error), fix) from None
     except (msgspec.MsgspecError, LoadResourceError, LookupError, AttributeError, TypeError, ValueError) as error:
         reason = f"its answer is not one of a Kubernetes API server ({' '.join(str(error).split())})"
         raise OutOfReach(address, reason, "Is the kubeconfig's address right?") from None

@@ -378,8 +378,24 @@ def test_the_name_that_the_certificate_is_for(write: Write, named_api: tuple[str
         write(cluster={**entry, **other})
         cluster = Cluster.of(None, "serving")
         cluster.wire._sleep = lambda _: None
-        with pytest.raises(OutOfReach, match="CERTIFICATE_VERIFY_FAILED"):
+        with pytest.raises(OutOfReach, match=r"CERTIFICATE_VERIFY_FAILED.+ Correct the certificates of the kubeconfig"):
             cluster.scaled_objects("local")
+
+
+def test_a_token_that_cannot_be_sent_is_not_printed(write: Write, named_api: tuple[str, str]) -> None:
+    address, ca = named_api
+    trusted = {"server": address, "certificate-authority-data": ca, "tls-server-name": "kube.internal"}
+    write(cluster=trusted, user={"token": f"{SECRET}\nrest"})
+    with pytest.raises(OutOfReach) as raised:
+        Cluster.of(None, "serving").scaled_objects("local")
+    assert "a character in them that cannot be sent. Nothing was changed. Correct the token" in str(raised.value)
+    assert SECRET not in str(raised.value)
+
+
+def test_a_certificate_that_is_none_is_named_as_that(write: Write) -> None:
+    write(cluster={"certificate-authority-data": b64encode(b"none").decode()})
+    with pytest.raises(OutOfReach, match="Correct the certificates of the kubeconfig"):
+        Cluster.of(None, "serving")
 
 
 def test_the_kubeconfigs_proxy_is_used_before_the_environments(
