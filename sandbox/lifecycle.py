@@ -23,7 +23,7 @@ from sandbox.layout import Layout, Settings, new_settings, read_settings, write_
 from sandbox.places import sandbox_directory
 from sandbox.processes.health import is_well, wait_well
 from sandbox.processes.lock import held
-from sandbox.processes.process import Process, is_running
+from sandbox.processes.process import MARK, Process, is_running
 from sandbox.toolchain.ensure import ensure
 
 Report = Callable[[str], None]
@@ -155,6 +155,11 @@ def environment(directory: Path | None = None) -> dict[str, str]:
         "WARMLINE_PROMETHEUS_URL": prometheus.url(settings),
         **pulumi_home.environment(layout),
     }
+
+
+def mark(directory: Path | None = None) -> dict[str, str]:
+    """In whose environment this is, `down` ends that too."""
+    return {MARK: _running(directory)[1].mark}
 
 
 def bin_directory(directory: Path | None = None) -> Path:

@@ -10,7 +10,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from sandbox.interruption import deferred
 
 
 class CommandError(Exception):
@@ -67,7 +69,10 @@ class Commands:
 
 @dataclass
 class Cron:
-    """`warmline prescale sync` every `period_s`, as cron would start it: one run never waits for another's sake."""
+    """`warmline prescale sync` every `period_s`, as cron would start it: one run never waits for another's sake.
+
+    `with cron:` lets the last run end, whatever happens.
+    """
 
     commands: Commands
     stack: str
@@ -76,11 +81,13 @@ class Cron:
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._loop, name="cron", daemon=True)
         self._thread.start()
+        return self
 
-    def stop(self) -> None:
+    @deferred()
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         if self._thread:
             self._thread.join(timeout=30)

@@ -115,8 +115,7 @@ def _side_by_side(stage: Stage, say: Say) -> Comparison:
             own = replace(stage, script=replace(stage.script, service=f"{base}-{way}"), query=query)
             say_way = _labelled(say, way)
             plays[way] = running.enter_context(Play(own, course, say_way, way))
-        cron.start()
-        running.callback(cron.stop)
+        running.enter_context(cron)
         while time.time() < course.finish:
             for play in plays.values():
                 play.tell()

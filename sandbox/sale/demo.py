@@ -107,8 +107,7 @@ def evening(stage: Stage, say: Say) -> tuple[Played, Expectation]:
     planned = next(one for one in plan["events"] if one["service"] == stage.script.service)
     floor, whole_at = int(planned["floor"]), raised_whole_at(planned)
     cron = Cron(commands, STACK, cron_period_s(rehearsal.factor))
-    with Play(stage, course, say, "warmline") as play:
-        cron.start()
+    with Play(stage, course, say, "warmline") as play, cron:
         for line in what_comes(stage, course, floor, whole_at, cron.period_s):
             say(line)
         play.wait_until(course.start - 4)
@@ -120,7 +119,6 @@ def evening(stage: Stage, say: Say) -> tuple[Played, Expectation]:
         say(f"{play.at_t0(time.time()):>8}  the event is over; the floor goes, replicas follow step by step")
         play.wait_until(course.finish)
         records = play.wait_for_load()
-        cron.stop()
     service = rehearsal.platform.services[stage.script.service]
     moments = _moments(stage, course, whole_at, cron, up)
     starts = list(play.watch.starts.values())
@@ -167,10 +165,13 @@ def _announce(commands: Commands, time_scale: int, say: Say) -> None:
 
 
 def environment_of(rehearsal: Rehearsal, directory: Path) -> dict[str, str]:
-    """What a person's shell would have: the sandbox in `directory`, and the rehearsed stack instead of the real one."""
+    """What a person's shell would have: the sandbox in `directory`, and the rehearsed stack instead of the real one.
+
+    Unlike a person's, what is started with it goes with the sandbox.
+    """
     path = f"{lifecycle.bin_directory(directory)}{os.pathsep}{os.environ.get('PATH', '')}"
     own = {"WARMLINE_STACKS_DIR": str(rehearsal.root), "WARMLINE_SANDBOX_DIR": str(directory), "PATH": path}
-    return {**os.environ, **for_stack.environment(directory), **own}
+    return {**os.environ, **for_stack.environment(directory), **own, **lifecycle.mark(directory)}
 
 
 def _moments(stage: Stage, course: Course, whole_at: float, cron: Cron, up: Ran) -> Moments:

@@ -141,7 +141,12 @@ class Play:
         log = (self.stage.out / f"{self.name}-load.log").open("wb")
         # A session of its own: the generator puts its whole session first, and only it may go first.
         return subprocess.Popen(
-            argv, cwd=self.stage.commands.repository, stdout=log, stderr=log, start_new_session=True
+            argv,
+            cwd=self.stage.commands.repository,
+            env=dict(self.stage.commands.environment),
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
 
 

@@ -99,6 +99,17 @@ def test_down_ends_what_a_killed_parent_left_behind(layout: Layout) -> None:
     assert marked(mark) == []
 
 
+def test_a_temporary_sandbox_goes_with_what_a_play_started_however_that_ends(layout: Layout) -> None:
+    """A play has no record of its load generator until it has started it."""
+    with pytest.raises(KeyboardInterrupt), lifecycle.temporary(print, layout.directory):  # noqa: PT012
+        environment = {**os.environ, **lifecycle.mark(layout.directory)}
+        pid = os.posix_spawn(SLEEP[0], SLEEP, environment, setsid=True)
+        await_mark(pid, settings_of(layout).mark)
+        raise KeyboardInterrupt
+    assert start_ticks(pid) is None
+    assert not layout.settings.exists()
+
+
 def test_a_process_that_ignores_sigterm_is_killed(layout: Layout) -> None:
     record = record_of(layout)
     body = (
