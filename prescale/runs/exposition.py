@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from whenever import Instant
 
@@ -85,8 +84,10 @@ GAUGES = (
 # What a run that did not come to its end takes over from the file before it: the last word on them still holds.
 KEPT = (LAST_SUCCESS, FLOOR_UNTIL)
 
-# A sample as `exposition` writes it.
-_SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?P<labels>\{stack="(?P<stack>(?:[^"\\]|\\.)*)"[^\n]*\}) (?P<value>[0-9.]+)')
+# A sample as `exposition` writes it: a moment, of as many digits as moments have.
+_SAMPLE = re.compile(
+    r'(?P<name>[a-z_]+)(?P<labels>\{stack="(?P<stack>(?:[^"\\]|\\.)*)"[^\n]*\}) (?P<value>[0-9]{1,10})'
+)
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Before:
     def last_success(self, stack: str) -> Instant | None:
         """When a run over `stack` last came to its end."""
         for value in self.samples.get((LAST_SUCCESS, escaped(stack)), {}).values():
-            return Instant.from_timestamp(int(Decimal(value)))
+            return Instant.from_timestamp(int(value))
         return None
 
 
@@ -124,7 +125,8 @@ def exposition(reports: Sequence[RunReport], before: Before | None = None) -> st
 
 
 def escaped(value: str) -> str:
-    """A label's value as it stands between quotes."""
+    """A label's value as it stands between quotes; what is no text of UTF-8 (a typed name may be any bytes) as `?`."""
+    value = value.encode(errors="replace").decode()
     return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 

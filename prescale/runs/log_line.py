@@ -29,7 +29,9 @@ def log_line(report: RunReport) -> str:
         "services": [_service(each, report.at) for each in report.services],
         "findings": list(report.findings),
     }
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False) + "\n"
+    line = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    # A typed name may be any bytes: half a surrogate is no UTF-8, and JSON writes it as Python does.
+    return line.encode(errors="backslashreplace").decode() + "\n"
 
 
 def append(path: Path, line: str) -> None:

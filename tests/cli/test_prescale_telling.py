@@ -99,6 +99,17 @@ def test_metrics_of_a_run_and_of_one_that_failed(
     assert success in file.read_text().splitlines()
 
 
+@pytest.mark.parametrize("number", ["1.2.3", "9" * 20, "x"])
+def test_a_metrics_file_that_somebody_spoiled_stops_no_run(
+    api: ApiDouble, tmp_path: Path, stack: Path, number: str
+) -> None:
+    file = tmp_path / "warmline.prom"
+    file.write_text(f'warmline_prescale_last_success_timestamp_seconds{{stack="local"}} {number}\n')
+    edit(stack / "events.yaml", "Asia/Kolkata", "IST")
+    assert sync("--metrics-file", str(file)).exit_code == 2
+    assert 'warmline_prescale_run_exit_code{stack="local"} 2\n' in file.read_text()
+
+
 def test_a_dry_run_leaves_nothing(api: ApiDouble, tmp_path: Path) -> None:
     file, log = tmp_path / "warmline.prom", tmp_path / "runs.jsonl"
     result = sync("--dry-run", "--metrics-file", str(file), "--log-file", str(log))

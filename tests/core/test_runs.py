@@ -178,6 +178,16 @@ class TestExposition:
     def test_a_file_of_anything_is_read(self, text: str) -> None:
         assert read(text) == Before()
 
+    @given(st.text("0123456789.eE+-", min_size=1, max_size=25))
+    def test_a_sample_of_any_number_is_read_or_passed_over(self, number: str) -> None:
+        found = read(f'{LAST_SUCCESS}{{stack="prod"}} {number}\n').last_success("prod")
+        assert found is None or found.timestamp() == int(number)
+
+    def test_a_name_that_is_no_text_is_told(self) -> None:
+        named = replace(FAILED, stack="\udcff")
+        assert json.loads(log_line.log_line(named).encode())["stack"] == "\udcff"
+        assert b'stack="?"' in exposition([named]).encode()
+
 
 def samples_of(text: str) -> list[tuple[str, dict[str, str], float]]:
     """As `samples`, of a text whose labels may hold what ends a line for Python and not for Prometheus."""
