@@ -87,6 +87,7 @@ class Telling:
     is_silent: bool = False
     _reports: list[RunReport] = field(default_factory=list)
     _before: Before | None = None
+    _is_silent_hook: bool = False
 
     @property
     def has_readers(self) -> bool:
@@ -164,9 +165,14 @@ class Telling:
                 return
             # What cannot be kept is not sent: it would be told at every run.
             memory.remember(report.stack, told)
+            if self._is_silent_hook:
+                _not_told(report, "it gave no answer before, and one call waits for it once")
+                return
             webhook.send(self._webhook_url(), news.message(report))
             memory.remember(report.stack, state)
         except webhook.NotTold as error:
+            # The next stack's floor would wait for it as well.
+            self._is_silent_hook = isinstance(error, webhook.NoAnswer) or self._is_silent_hook
             _not_told(report, str(error))
         except Forgotten as error:
             _not_told(report, f"what it was told cannot be kept: {error} (--state-file FILE keeps it elsewhere)")

@@ -17,16 +17,22 @@ TIMEOUT = httpx2.Timeout(5.0, connect=3.0)
 # One that answers a byte at a time keeps every single timeout.
 WITHIN_S = 8.0
 
+_SILENT = "no answer in time"
+
 
 class NotTold(Exception):  # noqa: N818 - it names the state
     """The message did not arrive. The text says why, without the address."""
+
+
+class NoAnswer(NotTold):
+    """All the time was spent on waiting; the next message would wait as long."""
 
 
 def send(url: str, text: str) -> None:
     """Post `text`, within `WITHIN_S`, and follow no redirect.
 
     Raises:
-        NotTold: it did not arrive, or the address is none to send a secret to.
+        NotTold: it did not arrive, or the address is none to send a secret to. `NoAnswer` where it is silent.
     """
     if not _is_fit(url):
         raise NotTold("its address is neither https:// nor http:// to this machine")
@@ -35,9 +41,10 @@ def send(url: str, text: str) -> None:
     sender = threading.Thread(target=lambda: answers.append(_post(url, text)), daemon=True)
     sender.start()
     sender.join(WITHIN_S)
-    wrong = answers[0] if answers else f"no answer within {WITHIN_S:g} s"
-    if wrong:
-        raise NotTold(wrong)
+    if not answers:
+        raise NoAnswer(f"no answer within {WITHIN_S:g} s")
+    if answers[0]:
+        raise NoAnswer(answers[0]) if answers[0] == _SILENT else NotTold(answers[0])
 
 
 def _is_fit(url: str) -> bool:
@@ -67,7 +74,7 @@ def _post(url: str, text: str) -> str:
         ):
             code = response.status_code
     except httpx2.TimeoutException:
-        return "no answer in time"
+        return _SILENT
     # The library's own words may have the address in them.
     except Exception as error:  # noqa: BLE001
         return f"it cannot be reached ({type(error).__name__})"

@@ -264,6 +264,24 @@ class TestWebhook:
             assert "s3cret" not in result.output
         assert len(tries) == 2
 
+    def test_a_silent_one_keeps_no_second_stack_waiting(
+        self, api: ApiDouble, tmp_path: Path, stack: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from prescale.runs import webhook
+
+        tries: list[str] = []
+
+        def silent(url: str, text: str) -> None:
+            tries.append(text)
+            raise webhook.NoAnswer("no answer within 8 s")
+
+        monkeypatch.setattr(webhook, "send", silent)
+        monkeypatch.setenv("WARMLINE_WEBHOOK_URL", "https://hooks.example/s3cret")
+        result = sync("-s", "nowhere", "-s", "nobody", "--state-file", str(tmp_path / "told.json"))
+        assert (result.exit_code, len(tries)) == (2, 1)
+        assert result.stderr.count("the webhook was not told: ") == 2
+        assert "it gave no answer before, and one call waits for it once" in result.stderr
+
     def test_a_dry_run_tells_nobody(
         self, api: ApiDouble, told: list[tuple[str, str]], stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -108,7 +108,7 @@ class TestWebhook:
     def test_one_that_hangs_is_left(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(webhook, "WITHIN_S", 0.2)
         hook.wait_s = 2.0
-        with pytest.raises(webhook.NotTold, match=r"no answer within 0\.2 s"):
+        with pytest.raises(webhook.NoAnswer, match=r"no answer within 0\.2 s"):
             webhook.send(hook.url, "x")
 
     @pytest.mark.parametrize("code", [400, 404, 500])
