@@ -7,7 +7,7 @@ and nothing is reckoned anew: a change of the reckoning itself shows like any ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from whenever import Instant
@@ -27,13 +27,18 @@ LOAD_INPUTS = {
 FLOOR_INPUTS = (*dict.fromkeys(name for names in LOAD_INPUTS.values() for name in names), "headroom_pct")
 RAMP_INPUTS = ("ramp_steps", "ramp_over_s")
 TIME_INPUTS = ("lead_time_s", "margin_s", *RAMP_INPUTS)
+# What moves neither floor nor time, and tells people whose event it is and which of two comes first.
+ABOUT = ("title", "owner", "priority")
 
 Kind = Literal["added", "removed", "cancelled", "reinstated", "moved", "changed"]
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One event for one service, as a plan has it. `gpus_per_replica` is None where no object says it."""
+    """One event for one service, as a plan has it. `gpus_per_replica` is None where no object says it.
+
+    `about` holds those of `ABOUT` that the plan has a place for; None where nothing is said.
+    """
 
     event: str
     service: str
@@ -45,6 +50,7 @@ class Planned:
     end: Instant
     zone: str
     inputs: Mapping[str, Number]
+    about: Mapping[str, str | Number | None] = field(default_factory=dict)
     gpus_per_replica: int | None = None
 
     @property
@@ -69,11 +75,14 @@ Plan = Mapping[tuple[str, str], Planned]
 
 @dataclass(frozen=True)
 class Cause:
-    """One number the floor or the raise time was reckoned from; None on the side that reckons without it."""
+    """One number the floor or the raise time was reckoned from, or what is said about the event.
+
+    None on the side that reckons without it, or says nothing.
+    """
 
     name: str
-    before: Number | None
-    after: Number | None
+    before: str | Number | None
+    after: str | Number | None
 
 
 @dataclass(frozen=True)
@@ -153,8 +162,13 @@ def _planned(item: Any, gpus_per_replica: Mapping[str, int]) -> Planned:
         end=moments[2],
         zone=zone,
         inputs={name: number(value) for name, value in _inputs(item)},
+        about={name: _word(item[name]) for name in ABOUT if name in item},
         gpus_per_replica=gpus_per_replica.get(service),
     )
+
+
+def _word(value: Any) -> str | Number | None:
+    return value if value is None or isinstance(value, str) else number(value)
 
 
 def _inputs(item: Any) -> Iterator[tuple[str, Any]]:
@@ -180,6 +194,11 @@ def _change(was: Planned | None, becomes: Planned | None, now: Instant) -> Event
         if was.inputs.get(name) != becomes.inputs.get(name)
     )
     by_code = _is_by_code(was, becomes, {cause.name for cause in causes})
+    causes += tuple(
+        Cause(name, was.about[name], becomes.about[name])
+        for name in ABOUT
+        if name in was.about.keys() & becomes.about.keys() and was.about[name] != becomes.about[name]
+    )
     if was.is_cancelled != becomes.is_cancelled:
         kind: Kind = "cancelled" if becomes.is_cancelled else "reinstated"
     elif (was.start, was.end, was.zone) != (becomes.start, becomes.end, becomes.zone):

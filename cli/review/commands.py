@@ -20,7 +20,10 @@ from cli.options import examples, output_option, stack_option
 @output_option("markdown", "json", "yaml")
 @click.pass_context
 def review(ctx: click.Context, stack: str, against: str, output: str) -> None:
-    """Compare the working tree's objects and events with another revision's.
+    """Compare the working tree's objects, events and settings with another revision's.
+
+    Settings are what the stack's two files say: also an owner, a priority or an SLO, which changes no object and no
+    floor.
 
     Both revisions are rendered and planned by their own code, offline and without the environment's credentials. It
     runs that code, so review what you would run. Ends with 1 if a change is a risk (a serving object replaced or

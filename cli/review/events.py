@@ -79,7 +79,7 @@ def _end(planned: Planned) -> str:
 
 
 def causes(change: EventChange) -> Iterator[Cause]:
-    """Every number that is not what it was: those of the plan, and the GPUs of a replica."""
+    """Everything that is not what it was: what the plan has, and the GPUs of a replica."""
     yield from change.causes
     before, after = (side.gpus_per_replica if side else None for side in (change.before, change.after))
     if before and after and before != after:

@@ -5,8 +5,10 @@ Here and not in `infra` or `prescale`: neither may know the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from whenever import Instant
@@ -14,11 +16,17 @@ from whenever import Instant
 from cli.exits import DONE, FINDING
 from infra.footprint import Footprint
 from infra.review.comparison import Comparison, compare
+from infra.review.fields import FieldChange
 from infra.review.markdown import Incomplete
 from infra.review.revisions import NotRendered, Tree, answer_in, both_revisions, render_in
+from infra.review.settings import setting_changes
 from prescale import clock, plan_change, room_change
 from prescale.plan_change import Plan, PlanChange
 from prescale.room_change import Room
+from stacks.faults import InputError
+from stacks.files import Unreadable, text_of
+from stacks.loader import EVENTS_FILE, PLATFORM_FILE
+from stacks.yaml_text import parse
 
 NOT_PLANNED = "did not plan its events"
 
@@ -32,7 +40,8 @@ PLAN_ENDS = (DONE, FINDING)  # a shortage is a finding, and a plan all the same
 class Review:
     """What a change does to `stack` since `ref`, seen at `now`.
 
-    `objects` and `events` are None where they could not be compared; `missing` says why.
+    `objects` and `events` are None where they could not be compared; `missing` says why. `settings` are those of both
+    files, as they are written.
     """
 
     stack: str
@@ -41,6 +50,7 @@ class Review:
     objects: Comparison | None
     events: PlanChange | None
     missing: tuple[Incomplete, ...] = ()
+    settings: tuple[FieldChange, ...] = ()
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -78,6 +88,7 @@ def review_stack(stack: str, ref: str) -> Review:
         rendered = all_at_once.map(lambda tree: _objects(tree, stack), trees)
         planned = all_at_once.map(lambda tree: _printed_plan(tree, stack, now), trees)
         before, after = (_Side(*side) for side in zip(rendered, planned, strict=True))
+        settings = _settings(trees, stack)
     if isinstance(before.objects, Incomplete) or isinstance(after.objects, Incomplete):
         missing = [side.objects for side in (before, after) if isinstance(side.objects, Incomplete)]
         said = {item.side for item in missing}
@@ -88,10 +99,32 @@ def review_stack(stack: str, ref: str) -> Review:
     old, new = _plans(before.printed_plan, after.printed_plan, objects, (ref, "working tree"))
     if isinstance(old, Incomplete) or isinstance(new, Incomplete):
         missing = [side for side in (old, new) if isinstance(side, Incomplete)]
-        return Review(stack, ref, now, objects, None, tuple(missing))
+        return Review(stack, ref, now, objects, None, tuple(missing), settings)
     events = plan_change.compare(old.plan, new.plan, now)
     room = room_change.findings(old.room, new.room)
-    return Review(stack, ref, now, objects, replace(events, findings=(*events.findings, *room)))
+    compared = replace(events, findings=(*events.findings, *room))
+    return Review(stack, ref, now, objects, compared, settings=settings)
+
+
+def _settings(trees: Iterable[Tree], stack: str) -> tuple[FieldChange, ...]:
+    """What the two files say otherwise; of a stack that is new or gone nothing: objects and events tell of it."""
+    if not all(tree.has(stack) for tree in trees):
+        return ()
+    changes: list[FieldChange] = []
+    for name in (PLATFORM_FILE, EVENTS_FILE):
+        before, after = (_written(tree.stacks / stack / name) for tree in trees)
+        if before is not None and after is not None:
+            changes += setting_changes(before, after)
+    return tuple(changes)
+
+
+def _written(path: Path) -> dict[str, Any] | None:
+    """What stands in one file; None where that revision's own code says what is wrong with it."""
+    try:
+        said = parse(text_of(path), str(path)).data
+    except (Unreadable, InputError):
+        return None
+    return said if isinstance(said, dict) else None
 
 
 def _objects(tree: Tree, stack: str) -> list[dict[str, Any]] | Incomplete:

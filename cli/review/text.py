@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from cli.prescale.text import utc
-from cli.review.events import causes, section, what
+from cli.review import events, settings
+from cli.review.events import causes, what
 from cli.review.join import Review
 from infra.footprint import Footprint
 from infra.review.comparison import Comparison
 from infra.review.markdown import Section, document, incomplete_document
-from infra.review.redaction import shown
+from infra.review.redaction import shown, shown_setting
 from prescale.plan_change import PlanChange, Planned
 
 
@@ -19,15 +20,16 @@ def markdown(review: Review) -> str:
     title = f"Stack {review.stack}: working tree against {review.ref}"
     if review.objects is None:
         return incomplete_document(title, list(review.missing))
+    beside = settings.section(review.settings)
     if review.events is None:
-        return document(title, review.objects, Section("events", missing=review.missing))
-    return document(title, review.objects, section(review.events, review.now))
+        return document(title, review.objects, Section("events", missing=review.missing), beside)
+    return document(title, review.objects, events.section(review.events, review.now), beside)
 
 
 def data(review: Review) -> dict[str, Any]:
     """All of it, nothing left out for length; values of fields are masked as in the Markdown.
 
-    `objects`, `services` and `events` are null where they could not be compared.
+    `objects`, `services`, `settings` and `events` are null where they could not be compared.
     """
     return {
         "stack": review.stack,
@@ -38,6 +40,7 @@ def data(review: Review) -> dict[str, Any]:
         "missing": [vars(side) for side in review.missing],
         "objects": None if review.objects is None else _objects(review.objects),
         "services": None if review.objects is None else _services(review.objects),
+        "settings": None if review.objects is None else _settings(review),
         "events": None if review.events is None else _events(review.events, review),
     }
 
@@ -64,6 +67,10 @@ def _services(comparison: Comparison) -> list[dict[str, Any]]:
     return [
         {"service": name, **_pair(_size(was), _size(becomes))} for name, (was, becomes) in comparison.footprints.items()
     ]
+
+
+def _settings(review: Review) -> list[dict[str, Any]]:
+    return [{"path": change.path, **_pair(*shown_setting(change))} for change in review.settings]
 
 
 def _size(size: Footprint | None) -> dict[str, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from infra.footprint import Footprint
@@ -45,12 +45,12 @@ class Section:
     missing: tuple[Incomplete, ...] = ()
 
 
-def document(title: str, comparison: Comparison, beside: Section | None = None) -> str:
+def document(title: str, comparison: Comparison, *beside: Section) -> str:
     """The whole review of one stack."""
-    beside = beside or Section("")
-    findings = (*comparison.findings, *beside.findings)
-    head = [f"## {escaped(title)}", "", _summary(comparison, beside, len(findings)), "", *_reasons(beside.missing)]
-    head += [*_findings(findings), *_sizes(comparison), *_table(beside)]
+    findings = (*comparison.findings, *(text for section in beside for text in section.findings))
+    missing = [side for section in beside for side in section.missing]
+    head = [f"## {escaped(title)}", "", _summary(comparison, beside, len(findings)), "", *_reasons(missing)]
+    head += [*_findings(findings), *_sizes(comparison), *(line for section in beside for line in _table(section))]
     return _bounded(head, list(_objects(comparison)))
 
 
@@ -68,7 +68,7 @@ def _reasons(sides: Iterable[Incomplete]) -> list[str]:
     return lines
 
 
-def _summary(comparison: Comparison, beside: Section, findings: int) -> str:
+def _summary(comparison: Comparison, beside: Sequence[Section], findings: int) -> str:
     replaced = sum(bool(item.replaced_by) for item in comparison.changed)
     counts = {
         "added": len(comparison.added),
@@ -83,8 +83,8 @@ def _summary(comparison: Comparison, beside: Section, findings: int) -> str:
     baseline = arrow(sum(item.gpus_at_baseline for item in old), sum(item.gpus_at_baseline for item in new))
     ceiling = arrow(sum(item.gpus_at_ceiling for item in old), sum(item.gpus_at_ceiling for item in new))
     risk = f"{findings} finding{'s' if findings > 1 else ''}" if findings else "no findings"
-    parts = [f"**INCOMPLETE**: the {beside.title} were not compared"] if beside.missing else []
-    parts += [f"**{said}**", *filter(None, [beside.counts])]
+    parts = [f"**INCOMPLETE**: the {section.title} were not compared" for section in beside if section.missing]
+    parts += [f"**{said}**", *(section.counts for section in beside if section.counts)]
     return " · ".join([*parts, f"GPUs at baseline {baseline}, at ceiling {ceiling}", risk])
 
 
@@ -94,19 +94,19 @@ def _findings(findings: tuple[str, ...]) -> list[str]:
     return ["### Findings", "", *(f"- {escaped(text)}" for text in findings), ""]
 
 
-def _table(beside: Section) -> list[str]:
+def _table(section: Section) -> list[str]:
     """Its rows, as many as leave room for the objects."""
-    if not beside.rows:
+    if not section.rows:
         return []
     rows, size = [], 0
-    for row in beside.rows:
+    for row in section.rows:
         size += len(row) + 1
         if size > SECTION_LIMIT:
             break
         rows.append(row)
-    left = len(beside.rows) - len(rows)
-    more = [f"{left} more {beside.title} are not shown.", ""] if left else []
-    return [f"| {' | '.join(beside.columns)} |", "|---" * len(beside.columns) + "|", *rows, "", *more]
+    left = len(section.rows) - len(rows)
+    more = [f"{left} more {section.title} are not shown.", ""] if left else []
+    return [f"| {' | '.join(section.columns)} |", "|---" * len(section.columns) + "|", *rows, "", *more]
 
 
 def _sizes(comparison: Comparison) -> list[str]:

@@ -35,6 +35,20 @@ _SHOWN = re.compile(
     )""",
     re.VERBOSE,
 )
+_SETTINGS = re.compile(
+    r"""
+    (namespace | production | cluster\.context | weights_loader\.image | runner\.(image | every_min | webhook_secret)
+    | timezone | ready_margin_s | headroom_pct | (events | calendars | node_pools)(\W.*)?
+    | services\.[^.]+
+    | services\.[^.]+\.(owner | node_pool | gpus_per_replica | zones | longest_stream_s | cost_center)
+    | services\.[^.]+\.(model | slo | capacity | replicas | usual_load | cold_start | scale_down | rollout
+            | adopted)(\W.*)?
+    | services\.[^.]+\.engine\.(kind | version | image | max_num_seqs)
+    )""",
+    re.VERBOSE,
+)
+_SETTING_FLAG = re.compile(r"services\.[^.]+\.engine\.args\.(?P<name>.+)")
+
 _SECRETIVE = re.compile(r"(volumes.*\.(csi|projected)|(exec|httpHeaders)\b)")
 _FLAG = re.compile(r"\.args\[--(?P<name>[a-z0-9-]+)\]$")
 _MODEL_DIR = re.compile(r"\.args\[positional\]$")
@@ -46,12 +60,32 @@ def shown(change: FieldChange) -> tuple[str, str]:
     return _text(change.before, may=may), _text(change.after, may=may)
 
 
+def shown_setting(change: FieldChange) -> tuple[str, str]:
+    """As `shown`, of a setting of the stack's files."""
+    flag = _SETTING_FLAG.fullmatch(change.path)
+    may = _is_shown_flag(flag["name"]) if flag else bool(_SETTINGS.fullmatch(change.path))
+    return _written(change.before, may=may), _written(change.after, may=may)
+
+
+def _written(value: Any, *, may: bool) -> str:
+    """As YAML has it."""
+    if value is ABSENT or not may:
+        return _text(value, may=may)
+    if isinstance(value, list):
+        return ", ".join(_written(item, may=may) for item in value)
+    return str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
+
+
 def _may_show(path: str) -> bool:
     if _SECRETIVE.search(path):
         return False
     if flag := _FLAG.search(path):
-        return any(flag["name"] in dialect.shown_flags for dialect in DIALECTS.values())
+        return _is_shown_flag(flag["name"])
     return bool(_MODEL_DIR.search(path) or _SHOWN.fullmatch(path))
+
+
+def _is_shown_flag(name: str) -> bool:
+    return any(name in dialect.shown_flags for dialect in DIALECTS.values())
 
 
 def _text(value: Any, *, may: bool) -> str:

@@ -77,6 +77,37 @@ def test_the_same_as_data(repository: Path) -> None:
     assert yaml.safe_load(review(output="yaml").stdout) == {**data, "at": ANY}
 
 
+def test_settings_that_reach_no_object_and_no_floor_are_told(repository: Path) -> None:
+    """Who reviews a change sees an SLO that is let go, and passwords are not shown to everybody."""
+    file = _platform(repository)
+    edit(file, "ttft_p95_ms: 600", "ttft_p95_ms: 900")
+    edit(file, "kind: illustrative", "kind: sandbox")
+    edit(file, "    usual_load: {rps: 5.3, request_duration_s: 7.8}\n", "")
+    edit(file, "url: http://127.0.0.1:9090", "url: http://me:hunter2@127.0.0.1:9090")
+    text = file.read_text(encoding="utf-8")
+    second = text[text.index("  support-bot:") :].replace("support-bot:", "fraud-bot:")
+    file.write_text(text + second.replace("name: support-8b", "name: fraud-8b"), encoding="utf-8")
+    edit(repository / "stacks" / "local" / "events.yaml", "    services:", "    owner: growth\n    services:")
+    result = review()
+    assert result.exit_code == 0, result.output
+    assert " · 7 settings · GPUs at baseline 2 → 4" in result.stdout.splitlines()[2]
+    for row in (
+        "| Setting | Before | After |",
+        "| `services.support-bot.slo.ttft_p95_ms` | `600` | `900` |",
+        "| `services.support-bot.usual_load.rps` | `5.3` | `absent` |",
+        "| `prometheus.url` | `(masked)` | `(masked)` |",
+        "| `services.fraud-bot` | `absent` | `new` |",
+        "| `events[diwali-sale].owner` | `absent` | `growth` |",
+    ):
+        assert row in result.stdout
+    assert "hunter2" not in result.stdout
+    settings = json.loads(review(output="json").stdout)["settings"]
+    assert [(one["before"], one["after"]) for one in settings if one["path"].endswith("capacity.kind")] == [
+        ("illustrative", "sandbox")
+    ]
+    assert len(settings) == 7
+
+
 def test_a_revision_that_does_not_render_is_incomplete(repository: Path) -> None:
     text = _platform(repository).read_text(encoding="utf-8")
     edit(_platform(repository), "owner:", "ownr:")
@@ -88,7 +119,7 @@ def test_a_revision_that_does_not_render_is_incomplete(repository: Path) -> None
     assert "stacks/local/platform.yaml:" in result.stdout
     assert "services.support-bot.ownr" in result.stdout
     data = json.loads(review("HEAD", output="json").stdout)
-    assert (data["safe"], data["objects"], data["services"], data["events"]) == (False, None, None, None)
+    assert [data[part] for part in ("safe", "objects", "services", "settings", "events")] == [False, *[None] * 4]
     assert "services.support-bot.ownr" in data["missing"][0]["reason"]
     assert "Traceback" not in result.output
 
@@ -112,6 +143,7 @@ def test_a_new_stack_is_all_added(repository: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "8 added" in result.stdout
     assert "GPUs at baseline 0 → 2, at ceiling 0 → 16" in result.stdout
+    assert "setting" not in result.stdout, "all of it is new"
 
 
 def test_a_revision_without_the_program_is_incomplete(repository: Path) -> None:

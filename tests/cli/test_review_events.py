@@ -88,6 +88,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
             "rewritten-after": (OVER, {**OVER, "rps": "10"}),
             "lower": (TO_COME, {**TO_COME, "rps": "15"}),
             "below-the-baseline": ({**TO_COME, "rps": "5.3"}, {**TO_COME, "rps": "1"}),
+            "others": ({**TO_COME, "owner": "growth"}, {**TO_COME, "owner": "a|b", "priority": "10"}),
         }
         _commit(root, *({**was, "name": name} for name, (was, _) in named.items() if was))
         _calendar(root, *({**now, "name": name} for name, (_, now) in named.items() if now))
@@ -104,7 +105,7 @@ def test_events_are_counted_first_and_findings_end_with_1(told: Told) -> None:
     assert {*first.partition("events: ")[2].partition(" · ")[0].split(", ")} == {
         "1 added",
         "1 cancelled",
-        "2 changed",
+        "3 changed",
         "3 moved",
         "4 removed",
     }
@@ -216,6 +217,18 @@ def test_a_lowered_floor_is_a_finding(told: Told) -> None:
 def test_a_floor_that_the_baseline_covers_is_no_finding(told: Told) -> None:
     assert told.rows["below-the-baseline"][3] == "2 → 1"
     assert "- below-the-baseline," not in told.text
+
+
+def test_whose_it_is_and_which_comes_first_are_told(told: Told) -> None:
+    row = told.rows["others"]
+    assert row[2:4] == ["changed", "7"]
+    assert " ".join(row[8:]).startswith("owner growth → a\\ b; priority 0 → 10")
+    (others,) = (item for item in told.data["events"] if item["event"] == "others")
+    assert others["because"] == [
+        {"name": "owner", "before": "growth", "after": "a|b"},
+        {"name": "priority", "before": 0, "after": 10},
+    ]
+    assert "- others," not in told.text
 
 
 def test_capacity_cold_start_and_margin_reach_events_nobody_touched(repository: Path) -> None:
