@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic
 
 from sandbox.control_plane import prometheus, startup
+from sandbox.control_plane.component import PATIENCE_S
 from sandbox.control_plane.kubeconfigs import client
 from sandbox.control_plane.nodes import Node, register
 from sandbox.directory import begin, clear_away, record_of
@@ -179,7 +180,7 @@ def extra(
     *,
     ports: Sequence[int] = (),
     health: str = "",
-    ready_s: float = 30.0,
+    ready_s: float = PATIENCE_S,
 ) -> Process:
     """Run a further process as part of the sandbox: `status` lists it and `down` stops it, before the control plane.
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+PATIENCE_S = 180.0
+"""For a part to be there: five is usual; a machine that builds at the same time, or is small, is slower."""
+
 
 @dataclass(frozen=True)
 class Component:
@@ -14,5 +17,5 @@ class Component:
     argv: tuple[str, ...]
     ports: tuple[int, ...]
     health: str
-    ready_s: float = 180.0  # five is usual; a machine that builds at the same time is slower
+    ready_s: float = PATIENCE_S
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -6,11 +6,15 @@ import json
 from base64 import b64encode
 from pathlib import Path
 
+import httpx2
 from lightkube import Client, KubeConfig
 
 from sandbox.control_plane.certificates import USERS
 from sandbox.layout import HOST, Layout, Settings
 from sandbox.places import CONTEXT, write_private
+
+# Longer than the API server waits for the admission of KEDA.
+_TIMEOUT = httpx2.Timeout(60)
 
 
 def write_all(layout: Layout, settings: Settings) -> None:
@@ -44,4 +48,5 @@ def _kubeconfig(layout: Layout, settings: Settings, user: str) -> str:
 
 def client(kubeconfig: Path, *, dry_run: bool = False) -> Client:
     """A client for that kubeconfig and no other: neither $KUBECONFIG nor ~/.kube is looked at."""
-    return Client(config=KubeConfig.from_file(kubeconfig).get(), field_manager="warmline-sandbox", dry_run=dry_run)
+    config = KubeConfig.from_file(kubeconfig).get()
+    return Client(config=config, field_manager="warmline-sandbox", dry_run=dry_run, timeout=_TIMEOUT)

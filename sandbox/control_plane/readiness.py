@@ -12,6 +12,7 @@ from lightkube.resources.apiextensions_v1 import CustomResourceDefinition
 from lightkube.resources.apiregistration_v1 import APIService
 from lightkube.resources.core_v1 import Node
 
+from sandbox.control_plane.component import PATIENCE_S
 from sandbox.control_plane.keda import NAMESPACE
 from sandbox.faults import SandboxError
 
@@ -19,7 +20,7 @@ _POLL_S = 0.2
 _ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
 
 
-def wait_for_metrics_api(client: Client, patience_s: float = 60.0) -> None:
+def wait_for_metrics_api(client: Client, patience_s: float = PATIENCE_S) -> None:
     """Until the API server reaches KEDA's adapter."""
     name, until = "v1beta1.external.metrics.k8s.io", time.monotonic() + patience_s
     while True:
@@ -34,7 +35,7 @@ def wait_for_metrics_api(client: Client, patience_s: float = 60.0) -> None:
         time.sleep(_POLL_S)
 
 
-def wait_for_admission(dry: Client, patience_s: float = 60.0) -> None:
+def wait_for_admission(dry: Client, patience_s: float = PATIENCE_S) -> None:
     """Until the API server reaches KEDA's webhook: its program is well a moment before it listens there.
 
     Args:
@@ -58,7 +59,7 @@ def _not_reviewed(dry: Client) -> str | None:
     return None
 
 
-def wait_for_definitions(client: Client, patience_s: float = 30.0) -> None:
+def wait_for_definitions(client: Client, patience_s: float = PATIENCE_S) -> None:
     """Until every custom resource that is installed is served: KEDA's programs end themselves when theirs are not."""
     until = time.monotonic() + patience_s
     while True:
@@ -77,7 +78,7 @@ def wait_for_definitions(client: Client, patience_s: float = 30.0) -> None:
         time.sleep(_POLL_S)
 
 
-def wait_for_nodes(client: Client, names: Collection[str], patience_s: float = 60.0) -> None:
+def wait_for_nodes(client: Client, names: Collection[str], patience_s: float = PATIENCE_S) -> None:
     """Until every named node is Ready and takes pods."""
     until = time.monotonic() + patience_s
     while True:

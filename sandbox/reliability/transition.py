@@ -15,7 +15,7 @@ PERSONS = 0.25
 
 def prepared(ground: Ground, course: Course) -> dict[str, int]:
     """Another calendar, and sometimes a person's hand, such that a run has a floor to write: the floors before it."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while time.monotonic() < until:
         course.turn()
         ground.calendar.write_text(calendar_text(course.events, course.dice.choice(ZONES)))
@@ -28,7 +28,7 @@ def prepared(ground: Ground, course: Course) -> dict[str, int]:
         # What a calendar says, or a person does, counts once a run has seen it.
         ground.run()
         course.settled()
-    raise AssertionError("no calendar of a minute asked for another floor")
+    raise AssertionError("no calendar of three minutes asked for another floor")
 
 
 def wrong_ending(course: Course, ran: Ran) -> list[str]:

@@ -153,7 +153,7 @@ def scaler_query(commands: Commands, namespace: str, service: str) -> str:
     """The query that KEDA asks, from the live ScaledObject: the watch must not have one of its own."""
     path = "jsonpath={.spec.triggers[0].metadata.query}"
     argv = ["kubectl", "get", f"scaledobject/{service}", "-n", namespace, "-o", path]
-    return commands.must("kubectl get scaledobject", commands.run(argv, timeout_s=20)).stdout
+    return commands.must("kubectl get scaledobject", commands.run(argv, timeout_s=60)).stdout
 
 
 def _announce(commands: Commands, time_scale: int, say: Say) -> None:

@@ -118,14 +118,14 @@ class Watch:
         return float(result[0]["value"][1]) if result else None
 
 
-def ask_prometheus(url: str, query: str) -> list[Any]:
+def ask_prometheus(url: str, query: str, timeout_s: float = 2) -> list[Any]:
     """The series of an instant query; empty for none.
 
     Raises:
         OSError, ValueError, KeyError: it is away, or its answer is none.
     """
     address = f"{url}/api/v1/query?" + urllib.parse.urlencode({"query": query})
-    with urllib.request.urlopen(address, timeout=2) as answer:  # noqa: S310 - loopback http
+    with urllib.request.urlopen(address, timeout=timeout_s) as answer:  # noqa: S310 - loopback http
         series: list[Any] = json.load(answer)["data"]["result"]
         return series
 

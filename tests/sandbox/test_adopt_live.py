@@ -18,7 +18,7 @@ from sandbox.layout import Layout
 from stacks import ownership
 from tests.cli.stack_folder import copied_stacks
 from tests.sandbox.test_sync_live import SPACE, ScaledObject, Stage, api, layout
-from tests.sandbox.waiting import within
+from tests.sandbox.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.sandbox
 
@@ -45,7 +45,7 @@ class Foreign(Stage):
 
     def say(self, *words: str, code: int = 0) -> dict[str, Any]:
         process = self.start(*words, "-o", "json")
-        text = process.communicate(timeout=120)[0]
+        text = process.communicate(timeout=PATIENCE_S)[0]
         assert process.returncode == code, text
         found: dict[str, Any] = json.loads(text)
         return found
@@ -91,20 +91,20 @@ def foreign(api: Client, layout: Layout, tmp_path: Path) -> Iterator[Foreign]:
     for kind, name in ((ScaledObject, SCALER), (HorizontalPodAutoscaler, HPA), (Deployment, TARGET)):
         with suppress(ApiError):  # what the test did not make
             api.delete(cast("Any", kind), name, namespace=SPACE)
-    within(60, lambda: made.hpa(KEDAS) is None and made.hpa(HPA) is None)
+    eventually(lambda: made.hpa(KEDAS) is None and made.hpa(HPA) is None)
 
 
 def test_a_scaled_object_of_others_is_raised_by_an_event_and_let_go(foreign: Foreign) -> None:
     foreign.names("ScaledObject", SCALER)
     foreign.scaled_object()
-    within(30, lambda: foreign.least(KEDAS) == 2)
+    eventually(lambda: foreign.least(KEDAS) == 2)
     taken = foreign.say("adopt", f"{SPACE}/{SCALER}", "--baseline", "2")
     assert (taken["adopted"], taken["findings"]) == (True, [])
     assert foreign.say("adopt", f"{SPACE}/{SCALER}")["patch"] is None
 
     service = foreign.sync()
     assert (service["was"], service["target"], foreign.least(KEDAS)) == (2, 7, 7)
-    within(60, lambda: foreign.wanted() == 7)
+    eventually(lambda: foreign.wanted() == 7)
     # With the next change of the object's spec KEDA copies our labels to its HPA: that one is no second target.
     assert MARKS.items() <= (foreign.hpa(KEDAS) or {})["metadata"]["labels"].items()
     assert foreign.sync()["patch"] is None
@@ -117,7 +117,7 @@ def test_a_scaled_object_of_others_is_raised_by_an_event_and_let_go(foreign: For
     assert "sale holds its floor" in foreign.say("adopt", f"{SPACE}/{SCALER}", "--undo", code=1)["findings"][0]
     foreign.event(cancelled=True)
     assert foreign.sync()["target"] == 2
-    within(30, lambda: foreign.least(KEDAS) == 2)
+    eventually(lambda: foreign.least(KEDAS) == 2)
     foreign.say("adopt", f"{SPACE}/{SCALER}", "--undo")
     assert "warmline" not in json.dumps(_without_owners(foreign.api.get(ScaledObject, SCALER, namespace=SPACE)))
 
@@ -129,7 +129,7 @@ def test_a_plain_hpa_is_raised_by_an_event_and_let_go(foreign: Foreign) -> None:
     spec = {"scaleTargetRef": reference, "minReplicas": 2, "maxReplicas": 16, "metrics": [cpu]}
     made = HorizontalPodAutoscaler.from_dict({"metadata": {"name": HPA, "namespace": SPACE}, "spec": spec})
     foreign.api.create(cast("HorizontalPodAutoscaler", made))
-    within(60, lambda: foreign.wanted() == 2)
+    eventually(lambda: foreign.wanted() == 2)
 
     (before,) = foreign.say("sync", code=1)["services"]
     assert f"does not carry the labels of stack local in namespace {SPACE}" in before["findings"][0]
@@ -139,10 +139,10 @@ def test_a_plain_hpa_is_raised_by_an_event_and_let_go(foreign: Foreign) -> None:
     service = foreign.sync()
     assert (service["was"], service["target"], foreign.least(HPA)) == (2, 7, 7)
     # No metric is to be had here, and the floor needs none.
-    within(90, lambda: foreign.wanted() == 7)
-    within(60, lambda: (foreign.hpa(HPA) or {})["status"].get("currentReplicas") == 7)
+    eventually(lambda: foreign.wanted() == 7)
+    eventually(lambda: (foreign.hpa(HPA) or {})["status"].get("currentReplicas") == 7)
     # Its pods carry no label of ours; those of platform.yaml count them, and that it is warm is noted on the HPA.
-    within(60, lambda: len(foreign.pods()) == 7)
+    eventually(lambda: len(foreign.pods()) == 7)
     foreign.make_ready(7)
     assert foreign.sync()["patch"] is None
     assert '"warm":7' in (foreign.hpa(HPA) or {})["metadata"]["annotations"][ownership.FLOOR_ANNOTATION]
@@ -157,7 +157,7 @@ def test_a_plain_hpa_is_raised_by_an_event_and_let_go(foreign: Foreign) -> None:
 def test_an_hpa_that_a_scaled_object_owns_is_refused_by_its_name(foreign: Foreign) -> None:
     foreign.names("HorizontalPodAutoscaler", KEDAS)
     foreign.scaled_object()
-    within(30, lambda: foreign.least(KEDAS) == 2)
+    eventually(lambda: foreign.least(KEDAS) == 2)
     refused = foreign.say("adopt", f"{SPACE}/{KEDAS}", code=1)
     assert refused["findings"][0].startswith(f"HPA {KEDAS} is made by KEDA from ScaledObject {SCALER}")
     assert (refused["patch"], refused["adopted"]) == (None, False)

@@ -36,7 +36,7 @@ from sandbox.layout import Layout, free_ports, read_settings
 from sandbox.processes.process import marked, start_ticks
 from sandbox.reliability import tolerance
 from tests.sandbox.addresses import own_network
-from tests.sandbox.waiting import within
+from tests.sandbox.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.sandbox
 
@@ -44,7 +44,6 @@ ScaledObject = create_namespaced_resource("keda.sh", "v1alpha1", "ScaledObject",
 
 GPU_TAINT = ("nvidia.com/gpu", "present", "NoSchedule")
 NODES = tuple(Node(f"l40s-{n}", {"pool": "l40s"}, (GPU_TAINT,), gpus=1) for n in range(2))
-PATIENCE_S = 45.0
 POD_IP = f"{own_network()}.77"
 
 
@@ -96,9 +95,8 @@ def scaled_object(name: str, low: int, high: int, prometheus: str) -> Any:
 
 
 def test_every_part_is_well_and_a_second_up_changes_nothing(layout: Layout) -> None:
-    before = lifecycle.status(layout.directory)
+    before = eventually(lambda: all_well(layout))
     assert len(before) == 9
-    assert all(part.is_healthy for part in before)
     lines: list[str] = []
     lifecycle.up(NODES, lines.append, layout.directory, with_pulumi=False)
     assert "already up" in lines[-1]
@@ -124,11 +122,11 @@ def test_keda_makes_an_hpa_that_scales(layout: Layout, api: Client) -> None:
                 return one if one.status.desiredReplicas == 3 else None  # 9 in flight, 4 a replica
         return None
 
-    found = within(PATIENCE_S, hpa)
+    found = eventually(hpa)
     assert found.spec is not None
     assert (found.spec.minReplicas, found.spec.maxReplicas) == (2, 5)
     api.patch(ScaledObject, "scaled", {"spec": {"minReplicaCount": 4}}, namespace="default", patch_type=PatchType.MERGE)
-    within(PATIENCE_S, lambda: replicas_of(api, "scaled") == 4)
+    eventually(lambda: replicas_of(api, "scaled") == 4)
 
 
 def test_a_replica_more_is_a_floors_and_within_what_the_hpa_tolerates_of_a_cron_trigger(
@@ -161,7 +159,7 @@ def test_kedas_webhook_denies_a_second_owner_of_a_deployment(layout: Layout, api
             return str(error)
         return None
 
-    said = within(PATIENCE_S, denial)
+    said = eventually(denial)
     assert 'admission webhook "vscaledobject.kb.io" denied' in said
     assert "is already managed by" in said
 
@@ -173,7 +171,7 @@ def test_pods_are_scheduled_and_left_to_the_kubelet_double(layout: Layout, api: 
         pods = api.list(Pod, namespace="default", labels={"app": "left"})
         return next((pod for pod in pods if pod.spec and pod.spec.nodeName), None)
 
-    pod = within(PATIENCE_S, scheduled)
+    pod = eventually(scheduled)
     assert pod.spec is not None
     assert pod.spec.nodeName in {node.name for node in NODES}
     time.sleep(3)
@@ -204,7 +202,7 @@ def test_prometheus_scrapes_a_pod_where_its_annotations_say(layout: Layout, api:
         status = {"status": {"phase": "Running", "podIP": POD_IP, "podIPs": [{"ip": POD_IP}]}}
         api.patch(Pod.Status, "scraped", status, namespace="default", patch_type=PatchType.MERGE)
         query = 'vllm:num_requests_running{namespace="default",pod="scraped",model_name="m",node="l40s-0"}'
-        (series,) = within(PATIENCE_S, partial(ask, lifecycle.prometheus_url(layout.directory), query))
+        (series,) = eventually(partial(ask, lifecycle.prometheus_url(layout.directory), query))
     assert series["value"][1] == "7"
 
 
@@ -221,13 +219,13 @@ def test_down_after_a_crash_leaves_no_process(tmp_path: Path) -> None:
         parts = {part.name: part for part in lifecycle.status(tmp_path)}
         for name in ("etcd", "keda-operator"):
             os.kill(parts[name].pid, signal.SIGKILL)
-        within(10, lambda: start_ticks(parts["etcd"].pid) is None)
+        eventually(lambda: start_ticks(parts["etcd"].pid) is None)
         dead = {part.name for part in lifecycle.status(tmp_path) if not part.is_running}
         assert dead == {"etcd", "keda-operator"}
         begun = time.monotonic()
     finally:
         lifecycle.down(print, tmp_path)
-    assert time.monotonic() - begun < 40
+    assert time.monotonic() - begun < 10 * len(parts), "each has 10 s to end by itself, and not one after the other"
     assert marked(settings.mark) == []
     assert lifecycle.status(tmp_path) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "logs"]
@@ -252,7 +250,7 @@ def test_plain_pulumi_works(tmp_path: Path) -> None:
         def pulumi(*arguments: str) -> str:
             command = ["pulumi", *arguments, "--non-interactive", "--color", "never"]
             result = subprocess.run(
-                command, cwd=project, env=environment, capture_output=True, text=True, timeout=120, check=False
+                command, cwd=project, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
             )
             assert result.returncode == 0, result.stdout + result.stderr
             return result.stdout + result.stderr
@@ -267,6 +265,12 @@ def test_plain_pulumi_works(tmp_path: Path) -> None:
         pulumi("destroy", "-s", "tiny", "--yes", "--skip-preview")
     finally:
         lifecycle.down(print, place)
+
+
+def all_well(layout: Layout) -> list[lifecycle.ComponentStatus] | None:
+    """Every part, once each has answered within the two seconds that it has."""
+    parts = lifecycle.status(layout.directory)
+    return parts if all(part.is_healthy for part in parts) else None
 
 
 def replicas_of(api: Client, name: str) -> int:
@@ -293,7 +297,7 @@ def listening(pid: int) -> set[str]:
 
 def ask(prometheus: str, query: str) -> Any:
     url = f"{prometheus}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=5) as answer:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=PATIENCE_S) as answer:
         return json.load(answer)["data"]["result"]
 
 

@@ -36,7 +36,7 @@ from sandbox.sale.rehearsal import Rehearsal, rehearse
 from sandbox.sale.timeline import ask_prometheus
 from stacks import ownership
 from stacks.loader import Stack, load_calendar_spec, load_stack
-from tests.sandbox.waiting import within
+from tests.sandbox.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.sandbox
 
@@ -74,7 +74,7 @@ class Stage:
         )
 
     def asked(self, query: str) -> list[Any]:
-        return ask_prometheus(self.rehearsal.platform.prometheus.url, query)
+        return ask_prometheus(self.rehearsal.platform.prometheus.url, query, PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_a_second_preview_has_nothing_to_do(stage: Stage) -> None:
 
 
 def test_the_baseline_is_ready_and_answers_through_the_balancer(stage: Stage) -> None:
-    within(60, lambda: stage.ready() == 2)
+    eventually(lambda: stage.ready() == 2)
     url = for_stack.balancer_url(stage.directory)
     played = play_load([(5, 4.0)], url, "support-8b", None, host_header=f"{NAME}.{SPACE}")
     assert played.records
@@ -120,7 +120,7 @@ def test_the_baseline_is_ready_and_answers_through_the_balancer(stage: Stage) ->
 
 def test_size_check_sees_a_plan_that_holds_and_then_a_longer_request(stage: Stage) -> None:
     """7 requests/s of 7.8 s, as planned; then of 475 tokens instead of 400, which take 9.1 s and a third replica."""
-    within(60, lambda: stage.ready() == 2)
+    eventually(lambda: stage.ready() == 2)
     work = {"rps": 7, "request_duration_s": 7.8, "growth_pct": 0, "exact_cache_hit_pct": 0}
     lengths = {"input_tokens": {"mean": 1000}, "output_tokens": {"mean": 400}}
     request = {"service": NAME, "profile": {"classes": {"chat": work | lengths}}, "reliability": {"headroom_pct": 30}}
@@ -179,22 +179,23 @@ def size_check(stage: Stage, output_tokens: int) -> Ran:
 
 def test_the_scaler_query_is_one_series_and_a_wrong_label_leaves_keda_blind(stage: Stage) -> None:
     query = scaler_query(stage.commands, SPACE, NAME)
-    assert len(within(30, lambda: stage.asked(query))) == 1
-    within(30, lambda: condition(stage, "Ready") == "True")
+    assert len(eventually(lambda: stage.asked(query))) == 1
+    eventually(lambda: condition(stage, "Ready") == "True")
     wrong = query.replace("model_name=", "model=")
     assert wrong != query
     assert stage.asked(wrong) == []
     try:
         set_query(stage, wrong)
-        within(60, lambda: failing(stage))
+        eventually(lambda: failing(stage))
     finally:
         set_query(stage, query)
-    within(60, lambda: not failing(stage))
+    eventually(lambda: not failing(stage))
 
 
 def test_a_floor_survives_up_up_with_refresh_and_refresh(stage: Stage) -> None:
-    now = int(time.time())
-    stage.rehearsal.schedule(*(instant(now + seconds) for seconds in (10, 600)))
+    now, ahead_s = int(time.time()), stage.rehearsal.lead_time_s + stage.rehearsal.margin_s
+    # Raised a second ago: the run that raises it has the whole margin to be in time.
+    stage.rehearsal.schedule(*(instant(now + seconds) for seconds in (ahead_s - 1, 3600)))
     try:
         synced = stage.commands.warmline("prescale", "sync", "-s", "local")
         assert synced.exit_code == 0, synced.stdout + synced.stderr
@@ -221,7 +222,7 @@ def test_a_floor_survives_up_up_with_refresh_and_refresh(stage: Stage) -> None:
 
 def test_streams_outlive_the_pod_that_is_taken_away(stage: Stage) -> None:
     """As a scale-down does: 45 s streams, longer than Kubernetes' own grace period, and a pod deleted under them."""
-    within(60, lambda: stage.ready() == 2)
+    eventually(lambda: stage.ready() == 2)
     target = target_from(for_stack.balancer_url(stage.directory), "support-8b", f"{NAME}.{SPACE}")
     long = replace(target, output_tokens=2500)
 
@@ -257,7 +258,7 @@ def test_a_faulty_stack_fails_up_with_its_faults_and_without_a_traceback(stage: 
 def test_destroy_takes_everything_away(stage: Stage) -> None:
     ran = stage.pulumi("destroy", "--yes", "--skip-preview")
     assert ran.exit_code == 0, ran.stdout + ran.stderr
-    within(60, lambda: not list(stage.api.list(Pod, namespace=SPACE)))
+    eventually(lambda: not list(stage.api.list(Pod, namespace=SPACE)))
     left = json.loads(stage.pulumi("stack", "export").stdout)["deployment"].get("resources") or []
     assert [one["urn"] for one in left if one["type"] != "pulumi:pulumi:Stack"] == []
 

@@ -25,7 +25,7 @@ from sandbox.load import LoadRun
 from sandbox.load.play import play, target_from
 from sandbox.load.schedule import phases_from
 from tests.sandbox.addresses import own_network
-from tests.sandbox.waiting import within
+from tests.sandbox.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.sandbox
 
@@ -119,7 +119,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     finally:
         for process in (staged.kubelet, balancer):
             process.terminate()
-            process.wait(timeout=20)
+            process.wait(timeout=PATIENCE_S)
         lifecycle.down(print, cluster)
 
 
@@ -128,7 +128,7 @@ def service(stage: Stage) -> Iterator[Callable[..., str]]:
     """Makes a Deployment with its Service; keywords replace fields of the pod's or the engine's spec."""
     made: list[str] = []
 
-    def make(name: str, replicas: int = 1, *, grace_s: int = 15, **engine: Any) -> str:
+    def make(name: str, replicas: int = 1, *, grace_s: int = 20, **engine: Any) -> str:
         container = {
             "name": "engine",
             "image": "vllm/vllm-openai@sha256:ff",
@@ -136,7 +136,8 @@ def service(stage: Stage) -> Iterator[Callable[..., str]]:
             "ports": [{"name": "http", "containerPort": 8000}],
             "resources": {"limits": {"nvidia.com/gpu": "1"}},
             "readinessProbe": PROBE,
-            "lifecycle": {"preStop": {"sleep": {"seconds": 2}}},
+            # Eight times what the balancer takes to hear of it: that may take longer, too.
+            "lifecycle": {"preStop": {"sleep": {"seconds": 4}}},
             **engine,
         }
         template = {
@@ -175,24 +176,24 @@ def answers(stage: Stage, name: str) -> bool:
 
 def test_a_pod_is_ready_when_its_own_probe_says_so(stage: Stage, service: Callable[..., str]) -> None:
     name = service("right")
-    (pod,) = within(20, lambda: stage.ready_pods(name, 1))
+    (pod,) = eventually(lambda: stage.ready_pods(name, 1))
     assert pod.status is not None
     assert (pod.status.podIP or "").startswith((f"{own_network(0)}.", f"{own_network(1)}."))
     assert pod.status.phase == "Running"
     for kind in ("PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"):
         assert condition(pod, kind) == "True"
-    within(10, lambda: answers(stage, name))
-    reasons = {item.reason for item in stage.api.list(Event, namespace="default")}
-    assert {"Pulling", "Pulled", "Started"} <= reasons
+    eventually(lambda: answers(stage, name))
+    # Events come after what they tell.
+    eventually(lambda: {"Pulling", "Pulled", "Started"} <= {event.reason for event in events_of(stage, pod)})
 
 
 def test_a_wrong_readiness_path_is_never_ready(stage: Stage, service: Callable[..., str]) -> None:
     wrong = {**PROBE, "httpGet": {"path": "/healthz", "port": "http"}}
     name = service("wrong-path", readinessProbe=wrong)
-    (pod,) = within(20, lambda: [item for item in stage.pods(name) if is_running(item)])
+    (pod,) = eventually(lambda: [item for item in stage.pods(name) if is_running(item)])
     time.sleep(6)
     assert stage.ready_pods(name, 1) is None
-    within(10, lambda: any("statuscode: 404" in (event.message or "") for event in events_of(stage, pod)))
+    eventually(lambda: any("statuscode: 404" in (event.message or "") for event in events_of(stage, pod)))
     assert not answers(stage, name)
 
 
@@ -201,18 +202,18 @@ def events_of(stage: Stage, pod: Pod) -> list[Event]:
     return [event for event in stage.api.list(Event, namespace="default") if event.involvedObject.uid == uid]
 
 
-def _delete_one_under_load(stage: Stage, name: str, output_tokens: int) -> LoadRun:
+def _delete_one_under_load(stage: Stage, name: str, output_tokens: int, rps: float = 10) -> LoadRun:
     async def play_it() -> LoadRun:
         (victim, _) = stage.ready_pods(name, 2) or (None, None)
         assert victim is not None
         assert victim.metadata is not None
-        loading = asyncio.create_task(stage.load(name, 4, 10, output_tokens))
+        loading = asyncio.create_task(stage.load(name, 4, rps, output_tokens))
         await asyncio.sleep(2)
         stage.api.delete(Pod, str(victim.metadata.name), namespace="default")
         return await loading
 
-    within(20, lambda: stage.ready_pods(name, 2))
-    within(10, lambda: answers(stage, name))
+    eventually(lambda: stage.ready_pods(name, 2))
+    eventually(lambda: answers(stage, name))
     return asyncio.run(play_it())
 
 
@@ -223,27 +224,29 @@ def test_pre_stop_and_drain_that_agree_cut_no_stream(stage: Stage, service: Call
 
 
 def test_a_grace_period_below_the_longest_stream_cuts_it(stage: Stage, service: Callable[..., str]) -> None:
-    played = _delete_one_under_load(stage, service("short-grace", 2, grace_s=4), 600)
+    brief = {"preStop": {"sleep": {"seconds": 3}}}
+    played = _delete_one_under_load(stage, service("short-grace", 2, grace_s=4, lifecycle=brief), 600)
     assert set(played.summary.errors) == {"cut"}
 
 
 def test_without_pre_stop_the_balancer_still_sends_to_a_pod_that_ends(
     stage: Stage, service: Callable[..., str]
 ) -> None:
-    played = _delete_one_under_load(stage, service("no-pre-stop", 2, lifecycle=None), 100)
+    # So many requests that, of those before the balancer hears of it, some are sent there.
+    played = _delete_one_under_load(stage, service("no-pre-stop", 2, lifecycle=None), 100, rps=30)
     assert "http 503" in played.summary.errors
 
 
 def test_a_killed_double_comes_back_without_orphans(stage: Stage, service: Callable[..., str]) -> None:
     name = service("survivor")
-    (before,) = within(20, lambda: stage.ready_pods(name, 1))
+    (before,) = eventually(lambda: stage.ready_pods(name, 1))
     stage.kubelet.kill()
-    stage.kubelet.wait(timeout=5)
+    stage.kubelet.wait(timeout=PATIENCE_S)
     stage.start_kubelet()
-    after = within(
-        20, lambda: [pod for pod in stage.ready_pods(name, 1) or [] if restarts(pod) == restarts(before) + 1]
+    after = eventually(
+        lambda: [pod for pod in stage.ready_pods(name, 1) or [] if restarts(pod) == restarts(before) + 1]
     )
     assert before.metadata is not None
     assert after[0].metadata is not None
     assert after[0].metadata.uid == before.metadata.uid
-    within(10, lambda: answers(stage, name))
+    eventually(lambda: answers(stage, name))

@@ -16,7 +16,7 @@ from lightkube.resources.core_v1 import ConfigMap
 from sandbox.layout import Layout
 from stacks import ownership
 from tests.sandbox.test_sync_live import NAME, SPACE, Stage, api, layout, stage
-from tests.sandbox.waiting import within
+from tests.sandbox.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.sandbox
 
@@ -38,7 +38,7 @@ def quiet(stage: Stage) -> Iterator[Stage]:
 
 def say(stage: Stage, *words: str, code: int = 0) -> dict[str, Any]:
     process = stage.start(*words, "-o", "json")
-    text = process.communicate(timeout=60)[0]
+    text = process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == code, text
     found: dict[str, Any] = json.loads(text)
     return found
@@ -64,14 +64,14 @@ def kept(stage: Stage) -> dict[str, Any] | None:
 
 def test_now_is_in_force_on_the_hpa_and_every_runner_holds_it(quiet: Stage) -> None:
     name = now(quiet, 9)
-    within(5, lambda: quiet.in_force() == 9)
+    eventually(lambda: quiet.in_force() == 9)
     entries = kept(quiet)
     assert entries
     assert (entries[name]["floor"], entries[name]["reason"]) == (9, "a test")
     assert "@" in entries[name]["by"]
     service = quiet.sync()
     assert (service["patch"], service["events"], service["orders"][0]["name"]) == (None, [name], name)
-    within(30, lambda: quiet.replicas() == 9)
+    eventually(lambda: quiet.replicas() == 9)
 
 
 def test_above_the_ceiling_is_refused_before_anything_is_written(quiet: Stage) -> None:
@@ -83,26 +83,26 @@ def test_above_the_ceiling_is_refused_before_anything_is_written(quiet: Stage) -
 def test_cancel_lets_go_of_an_order_and_of_an_event(quiet: Stage) -> None:
     name = now(quiet, 9)
     say(quiet, "cancel", name, "--reason", "a test")
-    within(5, lambda: quiet.in_force() == 2)
+    eventually(lambda: quiet.in_force() == 2)
     quiet.event()
     quiet.sync()
-    within(5, lambda: quiet.in_force() == 7)
+    eventually(lambda: quiet.in_force() == 7)
     say(quiet, "cancel", "sale", "--reason", "a test")
-    within(5, lambda: quiet.in_force() == 2)
+    eventually(lambda: quiet.in_force() == 2)
     assert quiet.sync()["target"] == 2
     say(quiet, "cancel", "sale", "--undo")
-    within(5, lambda: quiet.in_force() == 7)
+    eventually(lambda: quiet.in_force() == 7)
 
 
 def test_hold_keeps_what_runs_when_the_event_is_over(quiet: Stage) -> None:
     quiet.event()
     quiet.sync()
-    within(30, lambda: quiet.replicas() == 7)
+    eventually(lambda: quiet.replicas() == 7)
     say(quiet, "hold", NAME, "--for", "2h", "--reason", "a test")
     quiet.event(cancelled=True)
     assert quiet.sync()["target"] == 7
     say(quiet, "release", NAME)
-    within(5, lambda: quiet.in_force() == 2)
+    eventually(lambda: quiet.in_force() == 2)
 
 
 def test_release_all_leaves_no_trace_and_waits_for_a_word_while_an_event_is_active(quiet: Stage) -> None:
@@ -116,7 +116,7 @@ def test_release_all_leaves_no_trace_and_waits_for_a_word_while_an_event_is_acti
     assert (quiet.minimum(), kept(quiet)) == (2, None)
     assert set(quiet.annotations()) & {ownership.FLOOR_ANNOTATION, ownership.FORCE_ACTIVATION} == set()
     assert quiet.annotations()[ownership.BASELINE_ANNOTATION] == "2"
-    within(5, lambda: quiet.in_force() == 2)
+    eventually(lambda: quiet.in_force() == 2)
 
 
 def test_killed_anywhere_an_order_that_is_kept_is_in_force_after_the_next_run(quiet: Stage) -> None:
@@ -136,7 +136,7 @@ def test_four_orders_at_once_are_all_kept(quiet: Stage) -> None:
     orders = [
         quiet.start("now", NAME, "--floor", str(floor), "--for", "2h", "--reason", "a test") for floor in (4, 5, 6, 7)
     ]
-    outputs = [order.communicate(timeout=90)[0] for order in orders]
+    outputs = [order.communicate(timeout=PATIENCE_S)[0] for order in orders]
     assert [order.returncode for order in orders] == [0] * 4, outputs
     assert sorted(entry["floor"] for entry in (kept(quiet) or {}).values()) == [4, 5, 6, 7]
     assert quiet.minimum() == 7

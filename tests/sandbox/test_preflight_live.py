@@ -25,7 +25,7 @@ from sandbox.sale.demo import environment_of, pulumi_up
 from sandbox.sale.rehearsal import rehearse
 from stacks import ownership
 from stacks.loader import load_calendar_spec, load_stack
-from tests.sandbox.waiting import within
+from tests.sandbox.waiting import eventually
 
 pytestmark = pytest.mark.sandbox
 
@@ -76,7 +76,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         rehearsal.schedule(Instant.now().add(hours=24), Instant.now().add(hours=28))
         made = Stage(commands, client_for(layout.kubeconfig))
         # Until both replicas are Ready, KEDA has read the metric, and the image is on all nodes.
-        within(120, made.is_clean)
+        eventually(made.is_clean)
         yield made
     finally:
         lifecycle.down(print, directory)
@@ -94,23 +94,23 @@ def test_a_quota_that_is_too_small(stage: Stage) -> None:
     stage.api.create(ResourceQuota(metadata=ObjectMeta(name="team", namespace=SPACE), spec=spec))
     try:
         # Until the controller has counted what is there.
-        within(30, lambda: any("of which 2 are used" in one["got"] for one in stage.preflight()["findings"]))
+        eventually(lambda: any("of which 2 are used" in one["got"] for one in stage.preflight()["findings"]))
         (found,) = stage.preflight()["findings"]
         assert (found["check"], found["what"]) == ("quota", "ResourceQuota team")
         assert found["got"] == "requests.nvidia.com/gpu: 6, of which 2 are used"
     finally:
         stage.api.delete(ResourceQuota, "team", namespace=SPACE)
-    within(30, stage.is_clean)
+    eventually(stage.is_clean)
 
 
 def test_a_pause(stage: Stage) -> None:
     stage.annotate("true")
     try:
         paused = {("scaled-object", "annotations of the ScaledObject")}
-        within(30, lambda: stage.found() == paused)
+        eventually(lambda: stage.found() == paused)
     finally:
         stage.annotate(None)
-    within(60, stage.is_clean)
+    eventually(stage.is_clean)
 
 
 def test_cordoned_nodes(stage: Stage) -> None:
@@ -133,4 +133,4 @@ def test_cordoned_nodes(stage: Stage) -> None:
     finally:
         for name in closed:
             stage.cordon(name, on=False)
-    within(30, stage.is_clean)
+    eventually(stage.is_clean)

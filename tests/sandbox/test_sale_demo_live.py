@@ -13,6 +13,7 @@ from sandbox import lifecycle
 from sandbox.layout import Layout, read_settings
 from sandbox.places import REPOSITORY
 from sandbox.processes.process import marked
+from tests.sandbox.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.sandbox
 
@@ -39,7 +40,7 @@ def test_a_demo_that_is_ended_stops_what_it_started(tmp_path: Path, way: signal.
         demo.stderr.close()
         demo.stderr = None
     try:
-        rest = demo.communicate(timeout=60)[1] or ""
+        rest = demo.communicate(timeout=PATIENCE_S)[1] or ""
     except subprocess.TimeoutExpired:
         demo.kill()
         lifecycle.down(lambda line: None, tmp_path / "out" / "sandbox")

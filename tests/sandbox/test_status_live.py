@@ -21,7 +21,7 @@ from sandbox.layout import free_ports
 from stacks import ownership
 from tests.cli.stack_folder import copied_stacks
 from tests.sandbox.test_sync_live import NAME, SPACE, Stage
-from tests.sandbox.waiting import within
+from tests.sandbox.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.sandbox
 
@@ -71,13 +71,13 @@ def stage(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield made
     finally:
         kubelet.terminate()
-        kubelet.wait(timeout=20)
+        kubelet.wait(timeout=PATIENCE_S)
         lifecycle.down(print, cluster)
 
 
 def status(stage: Stage) -> tuple[int, dict[str, Any]]:
     run = stage.start("status", "-o", "json")
-    text = run.communicate(timeout=60)[0]
+    text = run.communicate(timeout=PATIENCE_S)[0]
     return run.returncode, json.loads(text)["services"][0]
 
 
@@ -93,7 +93,7 @@ def test_not_warm_then_warm_then_raised(stage: Stage) -> None:
 
     stage.api.create(from_dict(deployment()))
     stage.build()
-    baseline = within(60, lambda: warm(stage))
+    baseline = eventually(lambda: warm(stage))
     assert (baseline["floor"], baseline["hpa_min_replicas"], baseline["answering"]) == (2, 2, baseline["ready"])
 
     stage.event(since_min=5)
@@ -104,6 +104,6 @@ def test_not_warm_then_warm_then_raised(stage: Stage) -> None:
 
     (finding,) = stage.sync(code=1)["findings"]
     assert " min late for " in finding
-    raised = within(60, lambda: warm(stage))
+    raised = eventually(lambda: warm(stage))
     assert (raised["floor"], raised["hpa_min_replicas"], raised["answering"]) == (7, 7, 7)
     assert stage.sync()["findings"] == []
