@@ -80,6 +80,11 @@ class Observed:
         return None
 
     @property
+    def starts_nothing(self) -> bool:
+        """Whether no replica comes up, however high its floor: it is paused, or an HPA whose target has none."""
+        return bool(self.paused) or (self.kind == "HorizontalPodAutoscaler" and self.is_at_zero)
+
+    @property
     def scale_out_paused(self) -> str | None:
         """The annotation that keeps KEDA and its HPA from scaling out, as `name: value`, if it is on."""
         name = ownership.PAUSED_SCALE_OUT

@@ -144,6 +144,8 @@ def _of_one(
     notes += tuple(f"pod {pod} is Ready and does not answer: {reason}" for pod, reason in sorted(silent.items()))
     notes += tuple(_later_than_planned(pods, lead.total_s, now))
     answering = len(ready) - len(silent)
+    # Nothing scales what is not there, and what rests starts nothing: a time of readiness would be made up.
+    is_coming = observed is not None and not observed.starts_nothing
     pressing = _pressing(active, pods, lead, at=at, now=now)
     due, rise = (pressing.floor, pressing) if pressing else (floor, rise)
     return Warmth(
@@ -155,8 +157,7 @@ def _of_one(
         answering=answering,
         missing=_missing(floor, hpa_min, len(ready), answering, absent=None if observed else service),
         notes=notes,
-        # Nothing scales what is not there: a time of readiness would be made up.
-        ready_by=ready_by(due, pods, lead, rise, now) if observed else None,
+        ready_by=ready_by(due, pods, lead, rise, now) if is_coming else None,
         t0=rise.at if rise else None,
         due=None if due == floor else due,
     )

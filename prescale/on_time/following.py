@@ -83,7 +83,7 @@ def follow(cluster: Sights, stack: Stack, by: Plan, outcomes: Iterable[Outcome],
 
 def _needs(table: Timetable, outcome: Outcome, now: Instant) -> tuple[Need, ...]:
     # Where the floor is not in force nothing is started by it: a time of readiness would be made up.
-    if outcome.observed is None or not outcome.is_in_force:
+    if outcome.observed is None or outcome.observed.starts_nothing or not outcome.is_in_force:
         return ()
     baseline, _ = baseline_of(outcome.observed)
     return lateness.needs(table.of(outcome.service), outcome.events, baseline or 0, outcome.warm, now)

@@ -113,7 +113,7 @@ def _ready_by(rise: Rise, there: There, lead: LeadTime, now: Instant) -> Instant
 def _why(pods: Iterable[PodState]) -> str:
     """What the cluster says of one that does not come on."""
     said = sorted({pod.progress.why for pod in pods if pod.progress.why and not pod.is_ready})
-    return f"; {said[0]}" if said else ""
+    return f"; {said[0].rstrip('.')}" if said else ""
 
 
 def _basis(lead: LeadTime) -> str:

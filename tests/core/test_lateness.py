@@ -20,16 +20,17 @@ from prescale.lead_time.start import PHASES
 from prescale.on_time import following, planning
 from prescale.on_time.following import Followed
 from prescale.on_time.lateness import Late, Need, There, late, needs, warm
+from prescale.outcome import Outcome
 from prescale.pod_states import PodState
 from prescale.record import Record
 from prescale.sync import Run, sync
-from prescale.timetable import Window, timetable
+from prescale.timetable import Timetable, Window, timetable
 from stacks import ownership
 from stacks.loader import load_stack
 from tests.core import start_cases
 from tests.core.api_double import CONFIG_MAPS, PODS, ApiDouble
-from tests.core.cluster_double import scaled_object
-from tests.core.decision_cases import HOUR, at, window
+from tests.core.cluster_double import adopted_hpa, scaled_object, seen
+from tests.core.decision_cases import HERE, HOUR, at, window
 from tests.core.stack_files import LOCAL
 from tests.core.test_on_time import known
 from tests.core.test_warmth import pod
@@ -79,7 +80,7 @@ def test_raised_now_it_is_late_once_a_start_does_not_fit_before_t0(seconds: floa
 
 
 def test_says_when_how_late_and_what_is_missing() -> None:
-    (found,) = judged(pods(2, 5, created_s=420, why="0/18 nodes are available"), 420)
+    (found,) = judged(pods(2, 5, created_s=420, why="0/18 nodes are available."), 420)
     assert found.text == (
         "sale: ready about 20:12, 12 min late for 20:00 Asia/Kolkata: 2 of 7 Ready, a start takes 300 s by "
         "platform.yaml; 0/18 nodes are available. `warmline prescale watch` shows how far they are."
@@ -278,6 +279,15 @@ def test_a_floor_that_is_not_in_force_starts_nothing() -> None:
     (finding,) = findings(play(double, 300))
     assert finding.startswith("the floor is not in force")
     assert calls(double, PODS) == 0
+
+
+def test_what_rests_starts_nothing() -> None:
+    resting = {"conditions": [{"type": "ScalingActive", "status": "False", "reason": "ScalingDisabled"}]}
+    moved = Outcome("chat", 2, 7, events=("sale",), hpa_name="vllm", hpa="vllm", hpa_min=7)
+    table = Timetable(HERE, (replace(window(), service="chat"),))
+    awake, asleep = (replace(moved, observed=seen({**adopted_hpa(7), "status": status})) for status in ({}, resting))
+    assert following._needs(table, awake, at(60)) != ()
+    assert following._needs(table, asleep, at(60)) == ()
 
 
 def test_a_person_who_lowers_it_has_it_looked_at_again() -> None:

@@ -64,13 +64,21 @@ def judged(
     live: int = 7,
     windows: tuple[Window, ...] | None = None,
     orders: Orders = NONE,
+    annotations: dict[str, str] | None = None,
     **window_args: Any,
 ) -> Warmth:
     def ask(asked: Any) -> dict[str, str | None]:
         return {state.name: "HTTP 503" if state.name in silent else None for state, _ in asked}
 
     minimums = {} if hpa_min is None else {"keda-hpa-support-bot": hpa_min}
-    sighting = Sighting("local", "here", [seen(scaled_object(minimum=live))], minimums, pod_states(pods), orders)
+    sighting = Sighting(
+        "local",
+        "here",
+        [seen(scaled_object(minimum=live, annotations=annotations))],
+        minimums,
+        pod_states(pods),
+        orders,
+    )
     moment = at(seconds if at_s is None else at_s)
     table = Timetable(HERE, windows or (window(**window_args),))
     (warmth,) = look(table, SERVICES, sighting, ask, at=moment, now=at(seconds))
@@ -133,6 +141,10 @@ class TestByWhen:
         warmth = judged(pods(1), 2, seconds=-2 * HOUR, live=2)
         assert (warmth.floor, warmth.event, warmth.late_s) == (2, None, None)
         assert warmth.ready_by == at(-2 * HOUR + 300)
+
+    def test_a_pause_starts_nothing(self) -> None:
+        warmth = judged(pods(2), None, annotations={ownership.PAUSED: "true"})
+        assert (warmth.missing, warmth.ready_by, warmth.late_s) == (("no HPA", "2 of 7 Ready"), None, None)
 
     def test_an_order_has_no_start_to_be_late_for(self) -> None:
         term = Term(at(0), at(HOUR), "alice", "on TV")
