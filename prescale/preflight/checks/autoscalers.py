@@ -100,6 +100,17 @@ def _has_behavior(target: Target) -> str:
     return "the ScaledObject's horizontalPodAutoscalerConfig" if made_by_keda else "its manifest"
 
 
+def is_awake(target: Target) -> Iterator[Found]:
+    """An HPA that others made is woken by nobody; KEDA wakes its own."""
+    if target.observed.kind == "HorizontalPodAutoscaler" and target.observed.is_at_zero:
+        yield Found(
+            what=f"replicas of {target.ref.name}",
+            got="0",
+            expected=f"1 or more: at 0 HPA {target.observed.name} rests, and no floor of it is in force",
+            fix="Scale it to 1.",
+        )
+
+
 def is_active(target: Target) -> Iterator[Found]:
     """What the HPA itself says: it cannot read its metric, or cannot scale."""
     found = _own(target)

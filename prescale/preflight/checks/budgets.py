@@ -32,8 +32,14 @@ def one_budget(target: Target) -> Iterator[Found]:
             expected="one",
             fix="Keep one of them: with two no pod can be evicted."
             if names
-            else f"Run `pulumi up -s {target.stack}`: without one a drain takes all replicas at once.",
+            else f"{_makes_one(target)}: without one a drain takes all replicas at once.",
         )
+
+
+def _makes_one(target: Target) -> str:
+    if not target.observed.is_adopted:
+        return f"Run `pulumi up -s {target.stack}`"
+    return "Add one with maxUnavailable: 1 where its Deployment is made"
 
 
 def drains_are_possible(target: Target) -> Iterator[Found]:

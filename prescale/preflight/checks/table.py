@@ -77,6 +77,7 @@ CHECKS: tuple[OfStack | OfService, ...] = (
     OfService("hpa", autoscalers.others_on_the_target),
     OfService("hpa", autoscalers.follows),
     OfService("hpa", autoscalers.may_scale_up),
+    OfService("hpa", autoscalers.is_awake),
     OfService("hpa", autoscalers.is_active),
     OfService("trigger", triggers.failing),
     OfService("trigger", triggers.authentications),

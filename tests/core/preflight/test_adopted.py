@@ -83,6 +83,15 @@ def no_scaling_up(made: World) -> None:
     hpa(made)["spec"]["behavior"] = {"scaleUp": {"selectPolicy": "Disabled"}}
 
 
+def resting(made: World) -> None:
+    said = {"type": "ScalingActive", "status": "False", "reason": "ScalingDisabled"}
+    hpa(made)["status"] = {"currentReplicas": 0, "conditions": [said]}
+
+
+def without_a_budget(made: World) -> None:
+    made.objects["poddisruptionbudgets.policy"].clear()
+
+
 def not_adopted(made: World) -> None:
     hpa(made)["metadata"]["labels"] = {}
 
@@ -97,6 +106,11 @@ def not_adopted(made: World) -> None:
         (applied_by_flux, "owner of minReplicas: got kustomize-controller (Flux), expected the pre-scaler alone."),
         (a_scaled_object_beside, "ScaledObjects that scale support-bot: got vllm beside HPA vllm, expected one object"),
         (no_scaling_up, "expected Max, or load above the floor gets no replicas. Take it out of its manifest."),
+        (
+            resting,
+            "hpa: replicas of support-bot: got 0, expected 1 or more: at 0 HPA vllm rests, and no floor of it is",
+        ),
+        (without_a_budget, "expected one. Add one with maxUnavailable: 1 where its Deployment is made: without one a"),
         (not_adopted, "target: HorizontalPodAutoscaler: got HorizontalPodAutoscaler vllm does not carry the labels"),
     ],
 )

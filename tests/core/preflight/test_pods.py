@@ -696,7 +696,7 @@ def test_found_and_gone_when_mended(case: Case) -> None:
 
 def test_every_check_has_been_wrong_in_some_way() -> None:
     shown = {case.by for case in (*CASES, *test_scaling.CASES)}
-    elsewhere = {"is_built", "are_readable", "not_reckoned", "argo", "pull_secrets"}
+    elsewhere = {"is_built", "are_readable", "not_reckoned", "argo", "pull_secrets", "is_awake"}
     assert {check.judge.__name__ for check in CHECKS if check.judge not in shown} <= elsewhere
 
 
