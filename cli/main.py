@@ -1,13 +1,13 @@
-"""`warmline`: the command group. A command's module is imported when it is called: cron runs this every few minutes."""
+"""`warmline`: the group of all commands."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import click
 
 from cli.exits import BAD_INPUT, OUT_OF_REACH
+from cli.late_group import LateGroup
 from cli.options import examples
 from stacks.faults import InputError
 from stacks.reach import OutOfReach
@@ -24,22 +24,8 @@ COMMANDS = {
 }
 
 
-class LateGroup(click.Group):
-    """A group that knows its commands' names and help without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+class _Warmline(LateGroup):
+    """All of them; what is bad input or out of reach ends every one in the same way."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -54,7 +40,8 @@ class LateGroup(click.Group):
 
 
 @click.group(
-    cls=LateGroup,
+    cls=_Warmline,
+    late=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": None},
     epilog=examples("warmline preview -s local", "warmline prescale plan -s local")
     + "\n\nExit codes: 0 done, 1 a finding, 2 bad input, 3 cluster or cloud out of reach."

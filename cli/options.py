@@ -63,7 +63,7 @@ def examples(*lines: str) -> str:
 
 def complete_stacks(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """The stacks whose names begin so, for shell completion."""
-    from stacks.loader import PLATFORM_FILE, stacks_root
+    from stacks.folders import PLATFORM_FILE, stacks_root
 
     names = (path.parent.name for path in stacks_root().glob(f"*/{PLATFORM_FILE}"))
     return sorted(name for name in names if name.startswith(incomplete))

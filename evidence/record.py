@@ -15,7 +15,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from stacks.faults import InputError
 from stacks.field_types import Count, GpuCount, Positive, Spec, Text, fault
 from stacks.files import text_of
-from stacks.reading import read, shown
+from stacks.folders import shown
+from stacks.reading import read
 from stacks.yaml_text import parse
 
 RECORD_FILE = "serving.yaml"

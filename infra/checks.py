@@ -9,10 +9,9 @@ from fractions import Fraction
 from capacity.replicas import decimal_text, least_in_flight_limit
 from infra.dialects.dialect import Launch
 from infra.dialects.table import dialect_of, lacking, reserved_args
-from stacks.faults import Fault, InputError
-from stacks.fit import Misfit
-from stacks.loader import PLATFORM_FILE, load_platform, stacks_root
-from stacks.reading import shown
+from stacks.faults import Fault, InputError, Misfit
+from stacks.folders import PLATFORM_FILE, shown, stacks_root
+from stacks.loader import load_platform
 from stacks.spec import Platform, Service
 from stacks.yaml_text import dotted, parse
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stacks.adopted import Adopted
+from stacks.scaler import Scaler
 
 
-def of(stack: str, where: str, adopted: Adopted | None, *, are_others: bool, has_keda: bool = True) -> str:
+def of(stack: str, where: str, adopted: Scaler | None, *, are_others: bool, has_keda: bool = True) -> str:
     """Why there is nothing to raise, and what to do; `are_others` says that other services of the stack have theirs."""
     if not has_keda and needs_keda(adopted):
         return without_keda(where)
@@ -14,7 +14,7 @@ def of(stack: str, where: str, adopted: Adopted | None, *, are_others: bool, has
     return not_among_the_others(stack, where) if are_others else nothing_of(stack, where)
 
 
-def needs_keda(adopted: Adopted | None) -> bool:
+def needs_keda(adopted: Scaler | None) -> bool:
     """Whether a service's floor is held by a ScaledObject: what is built has one, an adopted HPA has none."""
     return adopted is None or adopted.kind == "ScaledObject"
 
@@ -37,7 +37,7 @@ def not_among_the_others(stack: str, where: str) -> str:
     return f"no ScaledObject in {where}, where other services of stack {stack} have theirs. {fix}"
 
 
-def not_adopted(stack: str, where: str, adopted: Adopted) -> str:
+def not_adopted(stack: str, where: str, adopted: Scaler) -> str:
     """What others made was not taken yet, or was made anew since."""
     fix = f"Run `warmline prescale adopt NAMESPACE/{adopted.name} -s {stack}`."
     return f"{adopted.kind} {adopted.name} does not carry the labels of stack {stack} in {where}. {fix}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stacks.series import is_of_a_file, name_and_day
+from stacks.event_names import is_of_a_file, name_and_day
 
 
 def how(event: str) -> str:

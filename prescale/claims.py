@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from whenever import Instant
 
 from prescale.calling_off import how
@@ -12,7 +13,7 @@ from prescale.clock import Clock
 from prescale.observed import Observed
 from prescale.orders.order import SOURCE, Order, Orders
 from prescale.record import Held, Kept, Record
-from prescale.timetable import Window
+from prescale.window import Window
 
 # A person's higher value outside of any window is left alone this long.
 KEPT_FOR_S = 4 * 3600
@@ -27,8 +28,7 @@ def raise_ceiling(observed: Observed) -> str:
     return f"Raise {theirs} where it is made, and replicas.max in platform.yaml with it; the ceiling is its maker's."
 
 
-@dataclass(frozen=True)
-class Claims:
+class Claims(Struct, frozen=True):
     """`events` are those whose floor counts, and what is to be remembered of them.
 
     `may_lower` is False where an event's floor had to be refused: what is there now may be all it gets.
@@ -45,8 +45,7 @@ class Claims:
         return max((held.floor for held in self.events), default=0)
 
 
-@dataclass(frozen=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """What calendar or orders say of one event: its floor counts now, or `why_not`.
 
     `early` is what a run that knows of slower starts may have raised it to already.

@@ -33,7 +33,7 @@ from prescale.shapes import (
 from prescale.transport import transport_of
 from prescale.wire import Wire
 from stacks import ownership
-from stacks.adopted import Kind
+from stacks.scaler import Kind
 
 PAGE = 500  # objects of one answer, where there may be tens of thousands
 

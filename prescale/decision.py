@@ -7,8 +7,9 @@ voice, lowering needs certainty. One patch carries all of it: a crash leaves eit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from prescale import claims as claiming
 from prescale import record as book
@@ -17,12 +18,11 @@ from prescale.clock import Clock
 from prescale.observed import Observed
 from prescale.orders.order import NONE, Orders
 from prescale.record import Held, Kept, Record
-from prescale.timetable import Window
+from prescale.window import Window
 from stacks import ownership
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What to do, and why.
 
     `target` is the minimum that should be, `wanted` what baseline and `events` alone ask for. `patch` is a

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from whenever import Instant
 
 from prescale.clock import Clock
-from stacks.adopted import Kind
 from stacks.reach import OutOfReach
+from stacks.scaler import Kind
 
 
 class Conflict(Exception):  # noqa: N818 - it names the state

@@ -6,11 +6,12 @@ It is a ScaledObject, or an HPA that others made and no ScaledObject owns: the d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from stacks import ownership
-from stacks.adopted import Kind
+from stacks.scaler import Kind
 
 # Source: KEDA 2.21, apis/keda/v1alpha1/scaledobject_types.go (the HPA's default maximum).
 DEFAULT_MAX_REPLICAS = 100
@@ -21,8 +22,7 @@ FALSE = {"0", "f", "F", "FALSE", "false", "False"}
 Writer = Literal["prescale", "builder", "person"]
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """What one kind calls floor and ceiling below `spec`, and itself where there is little room."""
 
     minimum: str
@@ -36,8 +36,7 @@ FIELDS: Mapping[Kind, Fields] = {
 }
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """What one read of the API server said.
 
     `min_writer` is who wrote the floor's field; None where the server did not say. `is_at_zero` says that the HPA rests
@@ -51,7 +50,7 @@ class Observed:
     min_replicas: int | None
     max_replicas: int = DEFAULT_MAX_REPLICAS
     idle_replicas: int | None = None
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = {}
     hpa_name: str = ""
     min_writer: Writer | None = None
     is_at_zero: bool = False

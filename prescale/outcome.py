@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from whenever import Instant
 
 from prescale.decision import Decision
 from prescale.observed import FIELDS, Observed
 from prescale.orders.order import Order
-from prescale.timetable import Timetable
+from prescale.window import Timetable
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a run did to one object, or would do.
 
     `was` and `target` are its minimum before and after. `hpa_name` is set where the HPA must show the target, and

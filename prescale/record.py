@@ -7,9 +7,9 @@ vanish from the calendar, how long a person's higher value is left alone, and ho
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from whenever import Instant
 
 
@@ -17,8 +17,7 @@ class Unreadable(ValueError):  # noqa: N818 - it names the state of the annotati
     """The annotation's text is not a record."""
 
 
-@dataclass(frozen=True, order=True)
-class Held:
+class Held(Struct, frozen=True, order=True):
     """One event's claim: `floor` replicas until `until`. Only a run from `calendar` may let go of it."""
 
     calendar: str
@@ -27,16 +26,14 @@ class Held:
     until: Instant
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A person's higher value, left alone until `until`."""
 
     floor: int
     until: Instant
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """The annotation's content.
 
     `set_to` is the minReplicaCount last written or found to be right by a run, None if a run has only looked on;

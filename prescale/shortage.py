@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from msgspec import structs
 from whenever import Instant
 
 from prescale.clock import Clock
 from prescale.orders.order import NONE, Orders
-from prescale.timetable import Timetable, Window
+from prescale.window import Timetable, Window
 from stacks.loader import Stack
 from stacks.spec import NodePool
 
@@ -49,7 +50,7 @@ def _of_pool(
 ) -> Iterator[Shortage]:
     services = {key: service for key, service in stack.platform.services.items() if service.node_pool == name}
     windows = [window for window in table.windows if window.service in services and not _is_off(window, orders, now)]
-    table = replace(table, windows=tuple(windows))
+    table = structs.replace(table, windows=tuple(windows))
     # Floors only rise where one is raised: a sum that is too high at all is too high at one of these moments.
     to_come = [window for window in windows if window.end.to_instant() > now]
     raises = {max(now, rise.raise_at) for window in to_come for rise in window.all_rises}

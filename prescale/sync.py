@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from msgspec.structs import replace
 from whenever import Instant
 
 from prescale import absence, targets
@@ -17,9 +18,9 @@ from prescale.orders import store
 from prescale.orders.order import Order, Orders
 from prescale.outcome import Outcome, checked, outcome_of
 from prescale.targets import Targets
-from prescale.timetable import Timetable
-from stacks.adopted import Adopted
+from prescale.window import Timetable
 from stacks.reach import OutOfReach
+from stacks.scaler import Scaler
 
 # A write in between is answered by reading and deciding again; each time somebody else has won.
 ATTEMPTS = 8
@@ -47,7 +48,7 @@ class Run:
     taken_back: tuple[str, ...] = ()
     by_hand: bool = False
     lets_a_person_go: bool = False
-    adopted: Mapping[str, Adopted] = field(default_factory=dict)
+    adopted: Mapping[str, Scaler] = field(default_factory=dict)
 
     def targets(self) -> Targets:
         """The objects whose floors are ours."""

@@ -9,7 +9,7 @@ from typing import Any
 from prescale.objects import NoKeda, Objects
 from prescale.observed import Observed, observe, observe_hpa
 from stacks import ownership
-from stacks.adopted import Adopted, Kind
+from stacks.scaler import Kind, Scaler
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Targets:
     has_keda: bool = True
 
 
-def kinds_of(services: Collection[str], adopted: Mapping[str, Adopted]) -> frozenset[Kind]:
+def kinds_of(services: Collection[str], adopted: Mapping[str, Scaler]) -> frozenset[Kind]:
     """The kinds that hold the floors of `services`: what is built has a ScaledObject."""
     built = any(service not in adopted for service in services) or not services
     kinds: set[Kind] = {"ScaledObject"} if built else set()
@@ -53,7 +53,7 @@ def read(objects: Objects, stack: str, kinds: Collection[Kind]) -> Targets:
 
 
 def with_minimums(
-    objects: Objects, stack: str, services: Collection[str], adopted: Mapping[str, Adopted]
+    objects: Objects, stack: str, services: Collection[str], adopted: Mapping[str, Scaler]
 ) -> tuple[Targets, Mapping[str, int]]:
     """What there is, with KEDA or without, and what every HPA shows: listed once more where `read` did not.
 

@@ -16,9 +16,8 @@ from sandbox.for_pulumi import home
 from sandbox.layout import Layout, free_ports, is_free
 from sandbox.places import CONTEXT, REPOSITORY, sandbox_directory
 from stacks.faults import Fault, InputError
-from stacks.loader import PLATFORM_FILE, stacks_root
+from stacks.folders import PLATFORM_FILE, shown, stacks_root
 from stacks.node_contract import GPU_RESOURCE, ZONE_LABEL, node_facts
-from stacks.reading import shown
 from stacks.spec import Platform
 
 Report = Callable[[str], None]

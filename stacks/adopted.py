@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from stacks.field_types import DNS_SUBDOMAIN, Spec
-
-Kind = Literal["ScaledObject", "HorizontalPodAutoscaler"]
+from stacks.scaler import Kind
 
 # Source: Kubernetes 1.34, label keys and values.
 _WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"

@@ -10,8 +10,8 @@ from itertools import chain
 from whenever import Instant, PlainDateTime, Time, ZonedDateTime
 
 from stacks.events import CalendarSpec, EventSpec, Holiday, Repeat
+from stacks.faults import Misfit
 from stacks.field_types import Number
-from stacks.fit import Misfit
 from stacks.local_time import END_YEAR, FIRST_YEAR, OTHER_YEAR, once, widest, zone_faults
 from stacks.recurrence import Days, Rule, rule_faults
 from stacks.series import KNOWN_AFTER_S, MOST_DAYS, Event, Place, Series

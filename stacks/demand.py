@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from stacks.field_types import Count, Name, Percent, Positive, Spec, Text, fault
+from stacks.units import OF_REQUESTS, UNITS, Unit
 
 Headroom = Annotated[Percent, Field(ge=0, le=400)]
-
-Unit = Literal["rps", "multiplier", "in_flight", "tokens_per_s", "replicas"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
-OF_REQUESTS = frozenset({"rps", "multiplier"})
-"""Units of arrivals: how long one request takes says how many are in flight."""
 
 
 class Demand(Spec):

@@ -33,3 +33,13 @@ class InputError(Exception):
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(sorted(set(faults)))
         super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A fault without its file: `path` as in `stacks.yaml_text.Path`."""
+
+    path: tuple[str | int, ...]
+    got: str
+    expected: str
+    fix: str

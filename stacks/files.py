@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from pathlib import Path
 
@@ -11,6 +12,11 @@ MAX_BYTES = 2**20
 
 class Unreadable(Exception):  # noqa: N818 - it names the state
     """What the file is instead of a readable one."""
+
+
+def digest_of(text: str) -> str:
+    """What tells a file's text, as `text_of` gives it, from any other."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def text_of(path: Path, most: int = MAX_BYTES) -> str:

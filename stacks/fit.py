@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from stacks.faults import Misfit
 from stacks.spec import Platform, Service
-
-
-@dataclass(frozen=True)
-class Misfit:
-    """A fault without its file: `path` as in `stacks.yaml_text.Path`."""
-
-    path: tuple[str | int, ...]
-    got: str
-    expected: str
-    fix: str
 
 
 def misfits(platform: Platform) -> Iterator[Misfit]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from stacks.events import Holiday
-from stacks.fit import Misfit
+from stacks.faults import Misfit
 from stacks.series import Place, Series
 
 # Years in which a name is looked for before it is called unknown. A holiday that is new later needs a newer library.

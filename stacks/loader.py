@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stacks.calendar import Calendar, resolve
 from stacks.demand import Asked, Demand
 from stacks.events import CalendarSpec
-from stacks.faults import Fault, InputError
-from stacks.fit import Misfit, misfits
-from stacks.reading import Reading, faults_at, read, shown
+from stacks.faults import Fault, InputError, Misfit
+from stacks.fit import misfits
+from stacks.folders import EVENTS_FILE, PLATFORM_FILE, shown, stack_folder
+from stacks.reading import Reading, faults_at, read
 from stacks.spec import Platform, Service
 from stacks.yaml_text import Document, dotted
 from stacks.yaml_text import Path as Place
 
-PLATFORM_FILE = "platform.yaml"
-EVENTS_FILE = "events.yaml"
-
-# The stack's name is a label's value on every object, and selects them.
-STACK_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9._]{0,61}[A-Za-z0-9])?")
-
 
 @dataclass(frozen=True)
 class Stack:
-    """One environment: what to build, and what is coming. `lines` let later rules name the line they refuse."""
+    """One environment: what to build, and what is coming. The documents let later rules name the line they refuse.
+
+    `digests` are those of every file's text that it was read from.
+    """
 
     name: str
     platform: Platform
@@ -35,26 +31,12 @@ class Stack:
     platform_document: Document
     calendar_document: Document
     folder: Path
+    digests: Mapping[Path, str] = field(default_factory=dict)
 
     def fault(self, document: Document, place: Place, got: str, expected: str, fix: str) -> Fault:
         """A fault at `place` of one of the stack's two files, found by a rule outside of `stacks`."""
         name = PLATFORM_FILE if document is self.platform_document else EVENTS_FILE
         return Fault(shown(self.folder / name), document.line(place), dotted(place), got, expected, fix)
-
-
-def stacks_root(start: Path | None = None) -> Path:
-    """The folder that holds one folder per stack.
-
-    `WARMLINE_STACKS_DIR` says it (a rehearsal plays a derived stack from there); else `stacks/` beside the
-    nearest Pulumi.yaml from the working directory up; else `stacks/` of the working directory.
-    """
-    if said := os.environ.get("WARMLINE_STACKS_DIR"):
-        return Path(said)
-    here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents):
-        if (folder / "Pulumi.yaml").is_file():
-            return folder / "stacks"
-    return here / "stacks"
 
 
 def load_platform(stack: str, root: Path | None = None) -> Platform:
@@ -82,6 +64,7 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
     wrong: list[Misfit] = []
     in_files: tuple[Fault, ...] = ()
     asked: list[tuple[Place, Asked]] = []
+    digests = {built.path: built.document.digest, coming.path: coming.document.digest}
     if coming.readable:
         calendar, wrong = resolve(coming.readable, f"{stack}/{EVENTS_FILE}")
         asked = [*_asked(coming.readable)]
@@ -90,6 +73,7 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
 
             joined = join(calendar, coming.readable, folder)
             calendar, in_files = replace(joined.calendar, findings=_findings(coming, joined.findings)), joined.faults
+            digests |= joined.digests
             wrong += joined.wrong
             asked += joined.own_words
     # A service that had to be left out of the platform is not an unknown one.
@@ -98,7 +82,7 @@ def load_stack(stack: str, root: Path | None = None) -> Stack:
     faults = [*built.faults, *coming.faults, *faults_at(coming, wrong), *in_files]
     if built.model is None or calendar is None or faults:
         raise InputError(faults)
-    return Stack(stack, built.model, calendar, built.document, coming.document, folder)
+    return Stack(stack, built.model, calendar, built.document, coming.document, folder, digests)
 
 
 def _findings(coming: Reading[CalendarSpec], found: Iterable[tuple[Place, str]]) -> tuple[tuple[str, str], ...]:
@@ -121,25 +105,6 @@ def load_calendar_spec(stack: str, root: Path | None = None) -> CalendarSpec:
     if reading.model is None or reading.faults:
         raise InputError(reading.faults)
     return reading.model
-
-
-def stack_folder(stack: str, root: Path | None = None) -> Path:
-    """The folder of one stack.
-
-    Raises:
-        InputError: there is none, or its name is no stack's.
-    """
-    base = root or stacks_root()
-    folder = base / stack
-    if not stack or Path(stack).name != stack or not folder.is_dir():
-        known = sorted(path.parent.name for path in base.glob(f"*/{PLATFORM_FILE}"))
-        expected = f"one of {', '.join(known)}" if known else f"a folder with a {PLATFORM_FILE}"
-        fix = "Name it with -s/--stack or WARMLINE_STACK, from inside the repository."
-        raise InputError([Fault(shown(base), 0, "", f"no stack {stack!r}", expected, fix)])
-    if not STACK_NAME.fullmatch(stack):
-        expected = "at most 63 letters, digits, dots, hyphens and underscores, a letter or digit at both ends"
-        raise InputError([Fault(shown(folder), 0, "", f"the stack name {stack!r}", expected, "Rename the folder.")])
-    return folder
 
 
 def read_platform(folder: Path) -> Reading[Platform]:

@@ -16,7 +16,7 @@ from whenever import (
     ZonedDateTime,
 )
 
-from stacks.fit import Misfit
+from stacks.faults import Misfit
 
 # A calendar's years; END_YEAR is the first that is none. Others are slips of the pen.
 FIRST_YEAR, END_YEAR = 2000, 2200

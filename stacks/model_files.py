@@ -10,7 +10,7 @@ from typing import Any
 
 from stacks.faults import Fault, InputError
 from stacks.files import MAX_BYTES, Unreadable, text_of
-from stacks.reading import shown
+from stacks.folders import shown
 
 # The index names every tensor: nine megabytes for the largest models.
 INDEX_BYTES = 32 * 2**20

@@ -15,10 +15,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from stacks.faults import InputError
+from stacks.faults import InputError, Misfit
 from stacks.field_types import Positive, Spec, Text, fault
-from stacks.fit import Misfit
-from stacks.loader import stacks_root
+from stacks.folders import stacks_root
 from stacks.reading import faults_at, read
 
 PRICES_FILE = "prices.yaml"

@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from stacks.faults import Fault, InputError
+from stacks.faults import Fault, InputError, Misfit
 from stacks.field_types import Spec
 from stacks.files import Unreadable, text_of
-from stacks.fit import Misfit
+from stacks.folders import shown
 from stacks.pruning import pruned
 from stacks.wording import short, validation_fault
 from stacks.yaml_text import Document, dotted, parse
@@ -22,14 +22,6 @@ S = TypeVar("S", bound=Spec)
 MISSING_FIX = "Restore the file from version control."
 EMPTY_FIXES = {"events.yaml": "`events: []` says that nothing is coming."}
 """What to write instead of nothing, where a file has a way to say "none"."""
-
-
-def shown(path: Path) -> str:
-    """`path` as a person in the working directory would type it."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd().resolve()))
-    except (ValueError, RuntimeError):  # elsewhere, or a link to itself
-        return str(path)
 
 
 @dataclass(frozen=True)

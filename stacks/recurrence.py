@@ -12,7 +12,7 @@ from datetime import date, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from stacks.fit import Misfit
+from stacks.faults import Misfit
 
 if TYPE_CHECKING:
     from dateutil.rrule import rrule

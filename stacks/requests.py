@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.faults import Fault, InputError
-from stacks.fit import Misfit
-from stacks.loader import PLATFORM_FILE, read_platform, stack_folder
+from stacks.faults import Fault, InputError, Misfit
+from stacks.folders import PLATFORM_FILE, shown, stack_folder
+from stacks.loader import read_platform
 from stacks.model_files import ModelFiles, model_files
-from stacks.reading import faults_at, read, shown
+from stacks.reading import faults_at, read
 from stacks.spec import Platform
 from stacks.workload_class import WorkloadClass
 from stacks.workloads import Workload, WorkloadsSpec

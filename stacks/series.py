@@ -6,7 +6,6 @@ name when it is moved or cancelled, so what the cluster remembers of it stays th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -15,6 +14,7 @@ from itertools import takewhile
 from whenever import Instant, PlainDateTime, Time, ZonedDateTime
 
 from stacks.demand import Asked, Demand
+from stacks.event_names import ON
 from stacks.local_time import END_YEAR, widest
 from stacks.recurrence import Days
 
@@ -26,25 +26,6 @@ KNOWN_AFTER_S = 2 * 86400
 
 # Longer ones are slips of the pen; nobody repeats an event of more than a month.
 MOST_DAYS = 31
-
-# No event's own name has it.
-_ON = "@"
-
-
-# An entry of an .ics file is known by the file's name and so many hexadecimal digits of its identifier's hash.
-UID_DIGITS = 10
-_OF_A_FILE = re.compile(rf".+-[0-9a-f]{{{UID_DIGITS}}}")
-
-
-def is_of_a_file(event: str) -> bool:
-    """Whether it is called as what comes from an .ics file is: `sales-1f3a9c02b7`, on a day or not."""
-    return _OF_A_FILE.fullmatch(name_and_day(event)[0]) is not None
-
-
-def name_and_day(event: str) -> tuple[str, str]:
-    """`friday-peak@2027-10-29` -> (`friday-peak`, `2027-10-29`); no day where the event happens once."""
-    name, _, day = event.partition(_ON)
-    return name, day
 
 
 @dataclass(frozen=True)
@@ -126,7 +107,7 @@ class Series:
         if day in self.moved:
             start, end = self._from(self.moved[day])
         cancelled = self.cancelled or day in self.cancelled_on
-        return Event(f"{self.name}{_ON}{day}", start, end, cancelled, self.asked, self.place, self.title)
+        return Event(f"{self.name}{ON}{day}", start, end, cancelled, self.asked, self.place, self.title)
 
     def _window(self, day: date) -> tuple[ZonedDateTime, ZonedDateTime]:
         end = _on(day + timedelta(days=self.lasts_days), self.ends)

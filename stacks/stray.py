@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from datetime import date
 
 from stacks.events import EventSpec
-from stacks.loader import EVENTS_FILE, Stack
-from stacks.reading import shown
+from stacks.folders import EVENTS_FILE, shown
+from stacks.loader import Stack
 from stacks.yaml_text import dotted
 
 

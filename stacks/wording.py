@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
-
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any
 
 from stacks.faults import Fault
 from stacks.yaml_text import Document, dotted, plain
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 # Patterns of `stacks.field_types` and of the specs as a person would say them, by a piece that only they have.
 PATTERNS = {

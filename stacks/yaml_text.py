@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from stacks.faults import Fault, InputError
+from stacks.files import digest_of
 
 Path = tuple[str | int, ...]
 
@@ -36,10 +37,14 @@ _NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
 
 @dataclass(frozen=True)
 class Document:
-    """Plain data (`dict`, `list`, `str`, `int`, `Decimal`, `bool`, `None`) and the line each path stands on."""
+    """Plain data (`dict`, `list`, `str`, `int`, `Decimal`, `bool`, `None`) and the line each path stands on.
+
+    `digest` is of the text.
+    """
 
     data: Any
     lines: dict[Path, int]
+    digest: str = ""
 
     def line(self, path: Path) -> int:
         """The line of `path`, or of the nearest parent that has one; 0 if none has."""
@@ -74,7 +79,7 @@ def parse(text: str, file: str) -> Document:
     data = None if node is None else _plain(node, (), _Walk(file, lines, faults, set()))
     if faults:
         raise InputError(faults)
-    return Document(data, lines)
+    return Document(data, lines, digest_of(text))
 
 
 def _composed(text: str) -> yaml.Node | None:

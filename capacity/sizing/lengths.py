@@ -25,7 +25,7 @@ from capacity.shown import shown
 from capacity.sizing.assumptions import Assumption, said_mean
 from capacity.sizing.carries import LENGTHS, Carries, LengthName
 from capacity.sizing.offered import Dimension, Offered
-from stacks.fit import Misfit
+from stacks.faults import Misfit
 from stacks.workload_class import WorkloadClass
 
 SAME = Fraction(1, 10)

@@ -18,7 +18,7 @@ from capacity.sizing.lengths import Other, at_worst, others
 from capacity.sizing.offered import DIMENSIONS, Dimension, Offered, offered
 from capacity.sizing.policy import policy, reserve
 from capacity.sizing.reserve import Reserve
-from stacks.fit import Misfit
+from stacks.faults import Misfit
 from stacks.spec import Service
 from stacks.workload_class import WorkloadClass
 from stacks.workloads import Reliability, Workload

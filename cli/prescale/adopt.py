@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from cli.prescale.order_desk import Desk
     from prescale.adoption.judging import Asked
     from prescale.adoption.taking import Taken
-    from stacks.adopted import Kind
     from stacks.faults import Fault
     from stacks.loader import Stack
+    from stacks.scaler import Kind
 
 
 @click.command(
-    short_help="Take a ScaledObject or HPA that others made.",
     epilog=examples(
         "warmline prescale adopt serving/vllm-support -s prod --dry-run",
         "warmline prescale adopt serving/vllm-support -s prod --baseline 2",

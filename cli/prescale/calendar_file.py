@@ -9,7 +9,7 @@ from whenever import Instant
 
 from cli.prescale.plan_text import reckoned
 from cli.prescale.text import both
-from prescale.timetable import Timetable, Window
+from prescale.window import Timetable, Window
 from stacks.loader import Stack
 
 

@@ -13,6 +13,7 @@ from cli.prescale import lead_time_text, orders_text, shortage_text, sync_text
 from cli.prescale.at import moment
 from cli.prescale.text import both
 from prescale import clock
+from prescale.briefs.making import served
 from prescale.cluster import Cluster
 from prescale.lead_time import keeping
 from prescale.orders.giving import Answer, Author, Ends
@@ -99,7 +100,7 @@ class Desk:
             return
         remembered = keeping.read(self.cluster, self.stack.name)
         yield from remembered.notes
-        leads = keeping.lead_times(self.stack.platform, remembered.history, self.now)
+        leads = keeping.lead_times(served(self.stack.platform), remembered.history, self.now)
         for outcome in raised:
             lead = leads[outcome.service]
             ready_by = self.now.add(seconds=lead.total_s)

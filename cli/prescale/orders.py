@@ -46,7 +46,6 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would be writ
 
 
 @click.command(
-    short_help="Raise a service at once, for an event nobody planned.",
     epilog=examples(
         'warmline prescale now support-bot --floor 12 --for 2h --reason "on the evening news" -s prod',
         "warmline prescale now support-bot --floor 12 --until '2027-10-29 23:00' --reason outage -s prod",
@@ -88,7 +87,6 @@ def now(
 
 
 @click.command(
-    short_help="Let nothing go of a service for a while.",
     epilog=examples('warmline prescale hold support-bot --for 2h --reason "traffic did not fall" -s prod'),
 )
 @click.argument("service")
@@ -123,7 +121,6 @@ def hold(
 
 
 @click.command(
-    short_help="Call off an event or an order: its floor is let go.",
     epilog=examples(
         'warmline prescale cancel diwali-sale --reason "sale is off" -s prod',
         "warmline prescale cancel friday-peak@2027-10-29 --service support-bot --reason holiday -s prod",
@@ -174,7 +171,6 @@ def cancel(
 
 
 @click.command(
-    short_help="End all orders of a service; --all: leave no trace.",
     epilog=examples(
         "warmline prescale release support-bot -s prod",
         "warmline prescale release --all -s prod",

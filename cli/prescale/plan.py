@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cli.prescale.plan_answer import Answer
     from prescale.on_time.planning import Plan
-    from prescale.timetable import Timetable
+    from prescale.window import Timetable
     from stacks.loader import Stack
 
 written = click.Path(dir_okay=False, writable=True, path_type=Path)
@@ -92,10 +92,12 @@ def plan(
 
 
 def _measured(stack: Stack, now: Instant) -> Plan:
+    from prescale.briefs.making import brief_of
     from prescale.cluster import Cluster
     from prescale.on_time import planning
 
-    return planning.plan(Cluster.of(stack.platform.cluster.context, stack.platform.namespace), stack, now)
+    brief = brief_of(stack, now)
+    return planning.plan(Cluster.of(brief.context, brief.namespace), brief, now)
 
 
 def _explain(loaded: Stack, planned: Timetable, now: Instant, output: str) -> None:

@@ -11,7 +11,7 @@ from cli.prescale import lead_time_text, plan_text, shortage_text
 from cli.prescale.plan_rows import plan_rows
 from cli.prescale.text import both
 from prescale.shortage import Shortage, shortages
-from prescale.timetable import Timetable
+from prescale.window import Timetable
 from stacks.loader import Stack
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from whenever import Instant
 
 from cli.prescale.text import minute
-from prescale.timetable import Timetable, Window
-from stacks.series import name_and_day
+from prescale.window import Timetable, Window
+from stacks.event_names import name_and_day
 
 # Of each event that repeats, and each of its services: what is not over.
 SHOWN = 5

@@ -13,10 +13,10 @@ from cli.output import number
 from cli.prescale.text import both, time_of_day, utc
 from prescale.floors.gap import Hold
 from prescale.floors.load import Load, usual
-from prescale.timetable import Timetable, Window
+from prescale.window import Timetable, Window
+from stacks.event_names import name_and_day
 from stacks.holiday import holiday_notes
 from stacks.loader import Stack
-from stacks.series import name_and_day
 from stacks.stray import stray_cancels
 
 # Of gaps that are held: what repeats has many.

@@ -14,11 +14,10 @@ from cli.prescale.in_turn import emit_runs, heading, in_turn, worst
 if TYPE_CHECKING:
     from cli.prescale.preflight_text import Flight
     from prescale.preflight.moments import Moment
-    from prescale.timetable import Timetable
+    from prescale.window import Timetable
 
 
 @click.command(
-    short_help="Find what would keep an event's floor from getting warm.",
     epilog=examples(
         "warmline prescale preflight -s prod",
         "warmline prescale preflight -s prod --event diwali-sale --strict",

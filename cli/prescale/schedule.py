@@ -23,7 +23,6 @@ every_min_option = click.option(
 
 
 @click.group(
-    short_help="What runs `sync` again and again, for you to install.",
     epilog=examples(
         "warmline prescale schedule cron -s prod -s staging > prescale.crontab",
         "warmline prescale schedule cronjob -s prod --image registry.example/warmline@sha256:... | kubectl apply -f -",

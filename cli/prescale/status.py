@@ -36,7 +36,6 @@ class _Look:
 
 
 @click.command(
-    short_help="Say whether it is warm, what is missing, and by when.",
     epilog=examples(
         "warmline prescale status -s prod",
         "warmline prescale status -s prod --at '2027-10-29 20:00' -o json",
@@ -66,13 +65,13 @@ def status(ctx: click.Context, stack_names: tuple[str, ...], at: str | None, pod
 
 
 def _look(stack: str, at: str | None, pods_via: str) -> _Look:
+    from prescale.briefs.making import brief_of
     from prescale.clock import now as read_clock
-    from prescale.timetable import timetable
     from stacks.loader import load_stack
 
     loaded = load_stack(stack)
     asked = moment(at, loaded)
-    timetable(loaded, asked)  # what is wrong with it is found before any cluster is asked
+    brief = brief_of(loaded, asked)  # what is wrong with it is found before any cluster is asked
 
     from prescale import targets
     from prescale.asking import asker
@@ -86,7 +85,7 @@ def _look(stack: str, at: str | None, pods_via: str) -> _Look:
     cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
     raw = pods_of(cluster, loaded)
     now = read_clock()
-    by = planning.plan_with(cluster, loaded, raw, asked, cluster.clock(now).best)
+    by = planning.plan_with(cluster, brief, loaded.platform, raw, cluster.clock(now).best)
     services = loaded.platform.services
     found, minimums = targets.with_minimums(cluster, stack, services, loaded.platform.adopted)
     orders = store.read(cluster, stack)

@@ -16,34 +16,29 @@ from stacks.faults import InputError
 from stacks.reach import OutOfReach
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable
 
     from whenever import Instant
 
+    from prescale.briefs.brief import Brief
     from prescale.cluster import Cluster
-    from prescale.outcome import Outcome
     from prescale.runs.report import RunReport
-    from prescale.timetable import Timetable
-    from stacks.spec import Platform
+    from prescale.whole_run import Done
+    from stacks.loader import Stack
 
 
 @dataclass(frozen=True)
 class _Synced:
-    """One stack's run that came to its end. `zone` is its calendar's."""
+    """One stack's run that came to its end."""
 
     stack: str
     at: Instant
-    platform: Platform
-    zone: str
-    table: Timetable
-    outcomes: Sequence[Outcome]
-    notes: Sequence[str]
+    brief: Brief
     cluster: Cluster
-    ready: Mapping[str, int] | None
+    done: Done
 
 
 @click.command(
-    short_help="Make the floor true: raise for events, let go after.",
     epilog=examples(
         "warmline prescale sync -s prod",
         "warmline prescale sync -s prod -s staging",
@@ -85,62 +80,78 @@ def sync(
         raise click.UsageError("--at shows what would be done at another time: use it together with --dry-run.")
     if telling.takes_stdout and output != "table":
         raise click.UsageError(f"--log-file - and -o {output} both want standard output: leave one of them out.")
-    from cli.prescale import sync_text
-
     telling = replace(telling, is_silent=dry_run)
     runs = []
     for ran in in_turn(stack_names, lambda stack: _run(stack, at, dry_run=dry_run, tells=telling.has_readers)):
         runs.append(ran)
         if telling.has_readers or telling.has_webhook:
             telling.tell(_report(ran), _cluster(ran, asks=telling.asks_the_cluster))
-        if output == "table" and not telling.takes_stdout and (done := ran.result):
-            lines = sync_text.lines(done.outcomes, done.table, done.at, done.zone, dry_run=dry_run)
-            click.echo("\n".join([*heading(ran.stack, stack_names), *lines, *done.notes]))
+        if output == "table" and not telling.takes_stdout and (synced := ran.result):
+            click.echo("\n".join([*heading(ran.stack, stack_names), *_lines(synced, dry_run=dry_run)]))
     if output != "table" and not telling.takes_stdout:
-        emit_runs(stack_names, runs, lambda done: _data(done, dry_run=dry_run), output)
+        emit_runs(stack_names, runs, lambda synced: _data(synced, dry_run=dry_run), output)
     telling.end()
     ctx.exit(worst(_exit_code(ran) for ran in runs))
 
 
 def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
+    brief, load, now = _brief(stack, at)
+
     from prescale.clock import now as read_clock
-    from prescale.timetable import timetable
+    from prescale.cluster import Cluster
+    from prescale.whole_run import run
+
+    cluster = Cluster.of(brief.context, brief.namespace)
+    done = run(cluster, brief, load, now, read_clock, dry_run=dry_run, at=now if at else None)
+    if tells:
+        from prescale.runs.looking import count_ready, with_minimums
+
+        done = replace(done, outcomes=with_minimums(cluster, done.outcomes))
+        if done.ready is None:
+            done = replace(done, ready=count_ready(cluster, load, done.outcomes))
+    return _Synced(stack, now, brief, cluster, done)
+
+
+def _brief(stack: str, at: str | None) -> tuple[Brief, Callable[[], Stack], Instant]:
+    """What the run goes by, what reads all of the stack if that is needed, and the run's time."""
+    from functools import cache
+
+    from prescale.briefs import keeping
+    from prescale.clock import now as read_clock
+    from stacks.folders import stack_folder
+
+    if at is None and (kept := keeping.recall(stack_folder(stack), now := read_clock())):
+
+        @cache
+        def load() -> Stack:
+            from stacks.loader import load_stack
+
+            return load_stack(stack)
+
+        return kept, load, now
+    from prescale.briefs.making import brief_of
     from stacks.loader import load_stack
 
     loaded = load_stack(stack)
     now = moment(at, loaded)
-    planned = timetable(loaded, now)
-
-    from prescale.cluster import Cluster
-    from prescale.on_time import following, planning
-    from prescale.sync import Run
-    from prescale.sync import sync as run_once
-    from stacks.stray import stray_cancels
-
-    cluster = Cluster.of(loaded.platform.cluster.context, loaded.platform.namespace)
-    services = tuple(loaded.platform.services)
-    by = planning.plan_if_it_may_differ(cluster, loaded, planned, now)
-    adopted = loaded.platform.adopted
-    run = Run(stack, by.table, services, cluster, read_clock, dry_run=dry_run, at=now if at else None, adopted=adopted)
-    outcomes = run_once(run)
-    seen = following.Followed(outcomes)
-    if not dry_run:
-        seen = following.follow(cluster, loaded, by, outcomes, run.clock().best)
-    outcomes, ready = seen.outcomes, seen.ready
-    if tells:
-        from prescale.runs.looking import count_ready, with_minimums
-
-        outcomes = with_minimums(cluster, outcomes)
-        ready = count_ready(cluster, loaded, outcomes) if ready is None else ready
-    zone = loaded.calendar.timezone
-    notes = (*stray_cancels(loaded, now.to_tz(zone).date().to_stdlib()), *by.notes, *seen.notes)
-    return _Synced(stack, now, loaded.platform, zone, by.table, outcomes, notes, cluster, ready)
+    brief = brief_of(loaded, now)
+    if at is None:
+        keeping.keep(loaded, brief, now)
+    return brief, lambda: loaded, now
 
 
-def _data(done: _Synced, *, dry_run: bool) -> dict[str, Any]:
+def _lines(synced: _Synced, *, dry_run: bool) -> list[str]:
     from cli.prescale import sync_text
 
-    return {**sync_text.data(done.stack, done.at, done.outcomes, dry_run=dry_run), "notes": list(done.notes)}
+    done = synced.done
+    return [*sync_text.lines(done.outcomes, done.table, synced.at, synced.brief.zone, dry_run=dry_run), *done.notes]
+
+
+def _data(synced: _Synced, *, dry_run: bool) -> dict[str, Any]:
+    from cli.prescale import sync_text
+
+    done = synced.done
+    return {**sync_text.data(synced.stack, synced.at, done.outcomes, dry_run=dry_run), "notes": list(done.notes)}
 
 
 def _report(ran: Ran[_Synced]) -> RunReport:
@@ -149,16 +160,16 @@ def _report(ran: Ran[_Synced]) -> RunReport:
     from prescale.runs.report import RunReport, service_reports
 
     report = RunReport(ran.stack, Instant.from_timestamp(int(ran.ended_s)), ran.duration_s, _exit_code(ran))
-    done = ran.result
-    if done is None:
+    synced = ran.result
+    if synced is None:
         return replace(report, errors=tuple(ran.said))
-    baselines = {name: service.replicas.min for name, service in done.platform.services.items()}
+    brief, done = synced.brief, synced.done
     return replace(
         report,
         calendar=done.table.calendar,
-        namespace=done.platform.namespace,
-        api_calls=done.cluster.calls,
-        services=service_reports(done.table, baselines, done.outcomes, report.at, done.ready),
+        namespace=brief.namespace,
+        api_calls=synced.cluster.calls,
+        services=service_reports(done.table, brief.baselines, done.outcomes, report.at, done.ready),
     )
 
 
@@ -182,4 +193,4 @@ def _cluster(ran: Ran[_Synced], *, asks: bool) -> Cluster | None:
 def _exit_code(ran: Ran[_Synced]) -> int:
     if ran.result is None:
         return ran.failed
-    return FINDING if any(outcome.findings for outcome in ran.result.outcomes) else DONE
+    return FINDING if any(outcome.findings for outcome in ran.result.done.outcomes) else DONE

@@ -33,7 +33,6 @@ _duration = Typed("duration", _seconds)
 
 
 @click.command(
-    short_help="Look on while it gets warm.",
     epilog=examples(
         "warmline prescale watch -s prod",
         "warmline prescale watch -s prod --until-warm --timeout 30m",

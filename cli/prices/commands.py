@@ -60,8 +60,9 @@ def prices(
     """
     from cli.output import emit
     from cli.prices import text
+    from stacks.folders import stack_folder
     from stacks.instance_types import INSTANCE_TYPES
-    from stacks.loader import load_platform, stack_folder
+    from stacks.loader import load_platform
     from stacks.prices import load_prices
 
     if write and not refresh:
@@ -89,8 +90,8 @@ def prices(
 
 def _region(table: PriceTable, folder: Path) -> str:
     from stacks.faults import Fault, InputError
+    from stacks.folders import shown
     from stacks.prices import PRICES_FILE
-    from stacks.reading import shown
 
     if table.region is None:
         fix = "Write `region: us-east-1`, or whichever it is, to this file; or give --region."
@@ -134,9 +135,9 @@ def _of_types(what: str, region: str, names: tuple[str, ...], module: Any) -> di
 def _write(found: Refresh) -> str:
     """Returns: the path as a person would type it."""
     from stacks.faults import Fault, InputError
+    from stacks.folders import shown
     from stacks.prices import own_region_file
     from stacks.prices_text import text_of_prices
-    from stacks.reading import shown
 
     path = own_region_file(found.prices.region)
     try:

@@ -25,7 +25,7 @@ from prescale.plan_change import Plan, PlanChange
 from prescale.room_change import Room
 from stacks.faults import InputError
 from stacks.files import Unreadable, text_of
-from stacks.loader import EVENTS_FILE, PLATFORM_FILE
+from stacks.folders import EVENTS_FILE, PLATFORM_FILE
 from stacks.yaml_text import parse
 
 NOT_PLANNED = "did not plan its events"

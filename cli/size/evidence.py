@@ -19,7 +19,7 @@ from evidence import files
 from evidence.comparison import Difference, contradictions, differences
 from evidence.record import ServingRecord, beside, line, load
 from stacks.faults import Fault, InputError
-from stacks.reading import shown
+from stacks.folders import shown
 from stacks.workload_class import WorkloadClass
 
 SEQUENCES = "max-num-seqs"

@@ -21,7 +21,7 @@ from cli.size.chapters import chapters
 from cli.size.purchase import dollars
 from cli.size.report import Report
 from cli.svg import element
-from stacks.reading import shown
+from stacks.folders import shown
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 

@@ -83,7 +83,7 @@ def plan(
     from cli.output import emit
     from cli.size import text
     from cli.size.report import reckoned, written
-    from stacks.loader import stack_folder
+    from stacks.folders import stack_folder
     from stacks.prices import load_prices
     from stacks.requests import load_requests
 

@@ -19,8 +19,7 @@ from capacity.sizing.validation import Validation, validation
 from capacity.sweeps.operating import Reading
 from cli.size.evidence import measured
 from cli.size.settings import NotWritten, baselines, derived, diff, patched, with_platform, write
-from stacks.faults import Fault, InputError
-from stacks.fit import Misfit
+from stacks.faults import Fault, InputError, Misfit
 from stacks.requests import Requests
 
 NOTHING = "Nothing to change: platform.yaml has all of it."

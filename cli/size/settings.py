@@ -20,8 +20,7 @@ from infra.checks import misfits as engine_misfits
 from infra.dialects.table import dialect_of, lacking
 from stacks.faults import InputError
 from stacks.fit import misfits
-from stacks.loader import PLATFORM_FILE
-from stacks.reading import shown
+from stacks.folders import PLATFORM_FILE, shown
 from stacks.requests import Requests
 from stacks.spec import Platform, Service
 from stacks.yaml_edit import Edit, NotEditable, changed

@@ -8,8 +8,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from capacity.replicas import decimal_text
 from stacks.faults import Fault, InputError
-from stacks.loader import load_platform, stack_folder
-from stacks.reading import shown
+from stacks.folders import shown, stack_folder
+from stacks.loader import load_platform
 from stacks.requests import WORKLOADS_FILE
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"

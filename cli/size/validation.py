@@ -12,7 +12,7 @@ from capacity.sizing.plan import Plan
 from capacity.sizing.validation import SHORT, Loss, Run, Validation
 from cli.output import number
 from cli.size.section import Section
-from stacks.reading import shown as place
+from stacks.folders import shown as place
 
 OF_A_RUN = ("input_tokens", "output_tokens", "prefix_cache_hit_pct", "request_duration_s")
 """Fields of a class that the requests of a benchmark have too."""

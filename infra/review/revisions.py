@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.faults import Fault, InputError
-from stacks.loader import PLATFORM_FILE, stacks_root
-from stacks.reading import shown
+from stacks.folders import PLATFORM_FILE, shown, stacks_root
 
 ANSWER_TIMEOUT_S = 120
 """A render takes seconds; on a busy machine it may take a few times as long."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from stacks.faults import Fault, InputError
-from stacks.loader import EVENTS_FILE, PLATFORM_FILE, load_calendar_spec, load_stack
-from stacks.reading import shown
+from stacks.folders import EVENTS_FILE, PLATFORM_FILE, shown
+from stacks.loader import load_calendar_spec, load_stack
 
 # Source: Kubernetes 1.34, ConfigMap: the data of one may not exceed 1 MiB.
 MOST_BYTES = 2**20

@@ -16,8 +16,8 @@ from prescale.preflight.seen import AUTOSCALERS, DEPLOYMENTS, SCALED_OBJECTS
 from prescale.preflight.seen import Kind as Listed
 from prescale.shapes import AdoptedAutoscalerShape, ScaledObjectShape, checked
 from prescale.targets import scaled_object_of
-from stacks.adopted import Kind
 from stacks.reach import OutOfReach
+from stacks.scaler import Kind
 
 S = TypeVar("S", bound=Shape)
 Key = tuple[Kind, str]

@@ -13,7 +13,7 @@ from prescale.observed import OBSERVE, Observed
 from prescale.orders.uninstall import Uninstall, active_events, at_baseline
 from prescale.sync import ATTEMPTS
 from prescale.targets import is_of
-from stacks.adopted import Kind
+from stacks.scaler import Kind
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from whenever import Instant
 
 from prescale.floors.ramp import Rise
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """An event that asks for `floor` replicas until `end`."""
 
     event: str
@@ -20,8 +19,7 @@ class Ended:
     end: Instant
 
 
-@dataclass(frozen=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """What two events both need, from the end of the one before, `after`, until the other's own raise.
 
     `rise.raise_at` is where it begins, `rise.at` what it is kept for.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from capacity import replicas
 from capacity.replicas import decimal_text
-from stacks.demand import Demand, Unit
-from stacks.spec import Service
+from stacks.units import Unit
+
+if TYPE_CHECKING:
+    from stacks.demand import Demand
+    from stacks.spec import Service
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Struct, frozen=True):
     """A load and the replicas it comes to, before any headroom.
 
     What its `unit` does not say is None: nobody knows how many requests are in flight at so many tokens per second.

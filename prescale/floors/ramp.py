@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import Struct
 from whenever import Instant, ZonedDateTime
 
 from capacity import replicas
-from stacks.demand import Ramp
 
 
-@dataclass(frozen=True)
-class Rise:
+class Ramp(Struct, frozen=True):
+    """In how many steps, and over how many seconds before T0."""
+
+    steps: int
+    over_s: int
+
+
+class Rise(Struct, frozen=True):
     """`floor` replicas, Ready by `at`; what leads there starts at `raise_at`."""
 
     floor: int
@@ -21,12 +26,13 @@ class Rise:
     raise_at: Instant
 
 
-def rises(t0: ZonedDateTime, needed: Fraction, baseline: int, ramp: Ramp, ahead_s: int) -> tuple[Rise, ...]:
+def rises(t0: ZonedDateTime, needed: Fraction, baseline: int, ramp: Ramp) -> tuple[Rise, ...]:
     """Each step that asks for more than the one before it; the first one asks for more than the baseline, if any does.
 
     Args:
         needed: replicas at T0, headroom included.
-        ahead_s: lead time and margin, which each step has before it.
+
+    Returns: rises that nothing has to lead to; `prescale.timing.timed` raises each by a lead time before.
     """
     low = min(Fraction(baseline), needed)
     found: list[Rise] = []
@@ -36,5 +42,5 @@ def rises(t0: ZonedDateTime, needed: Fraction, baseline: int, ramp: Ramp, ahead_
         early_s = math.ceil(Fraction(ramp.over_s * (ramp.steps - step + 1), ramp.steps))
         if not found or floor > found[-1].floor:
             at = t0.subtract(seconds=early_s)
-            found.append(Rise(floor, at, at.to_instant().subtract(seconds=ahead_s)))
+            found.append(Rise(floor, at, at.to_instant()))
     return tuple(found)

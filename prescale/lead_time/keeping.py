@@ -6,21 +6,18 @@ note: platform.yaml says a lead time as well, and no floor may depend on a memor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from whenever import Instant
 
 from prescale.lead_time.history import NOTHING, History, parse_data
-from prescale.lead_time.kind import kind_of
-from prescale.lead_time.measuring import LeftOut, start_of
-from prescale.lead_time.reckoning import LeadTime, lead_time
+from prescale.lead_time.reckoning import ColdStart, LeadTime, lead_time
 from prescale.lead_time.start import Start
 from prescale.objects import Conflict, Refused
 from stacks import ownership
 from stacks.reach import OutOfReach
-from stacks.spec import Platform
 
 ATTEMPTS = 4
 
@@ -36,6 +33,15 @@ class ConfigMaps(Protocol):
 
     def patch_config_map(self, name: str, patch: dict[str, Any]) -> None:
         """Send a JSON merge patch. Raises `Conflict` or `Refused`."""
+
+
+class Starting(Protocol):
+    """A service as far as its starts go. `kind` is `prescale.lead_time.kind.kind_of` it."""
+
+    @property
+    def cold_start(self) -> ColdStart: ...
+    @property
+    def kind(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -57,35 +63,9 @@ def read(cluster: ConfigMaps, stack: str) -> Remembered:
     return Remembered(parse_data((found or {}).get("data") or {}))
 
 
-def lead_times(platform: Platform, history: History, now: Instant) -> dict[str, LeadTime]:
-    """Service -> lead time, of every service of the platform."""
-    return {
-        name: lead_time(
-            service.cold_start, history.of(name, kind_of(service, platform.node_pools[service.node_pool]), now)
-        )
-        for name, service in platform.services.items()
-    }
-
-
-def measured(
-    platform: Platform, pods: Iterable[Mapping[str, Any]], now: Instant
-) -> tuple[dict[str, list[Start]], tuple[str, ...]]:
-    """Service -> the starts that its pods tell of; and of those that are left out the reasons, each once."""
-    starts: dict[str, list[Start]] = {}
-    reasons: dict[tuple[str, str], int] = {}
-    for pod in pods:
-        name = (pod["metadata"].get("labels") or {}).get(ownership.SERVICE_LABEL, "")
-        service = platform.services.get(name)
-        if service is None:
-            continue
-        try:
-            start = start_of(pod, service, platform.node_pools[service.node_pool], now)
-        except LeftOut as error:
-            reasons[name, str(error)] = reasons.get((name, str(error)), 0) + 1
-        else:
-            starts.setdefault(name, []).extend([start] if start else [])
-    notes = (f"{name}: {_pods(count)} not measured: {reason}" for (name, reason), count in reasons.items())
-    return {name: found for name, found in starts.items() if found}, tuple(notes)
+def lead_times(services: Mapping[str, Starting], history: History, now: Instant) -> dict[str, LeadTime]:
+    """Service -> lead time, of each of `services`."""
+    return {name: lead_time(one.cold_start, history.of(name, one.kind, now)) for name, one in services.items()}
 
 
 def remember(
@@ -123,7 +103,3 @@ def _patch(found: Mapping[str, Any], history: History) -> dict[str, Any]:
         name: after.get(name) for name in {*before, *after} if before.get(name) != after.get(name)
     }
     return {"metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}, "data": changed}
-
-
-def _pods(count: int) -> str:
-    return "the start of 1 pod is" if count == 1 else f"the starts of {count} pods are"

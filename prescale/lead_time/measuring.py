@@ -7,7 +7,7 @@ within that time looks like a slower start, which errs on the early side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +16,8 @@ from whenever import Instant
 from prescale.lead_time.kind import is_of, kind_of
 from prescale.lead_time.pod import Moments, Pod, moments, read
 from prescale.lead_time.start import Phases, Start
-from stacks.spec import NodePool, Service
+from stacks import ownership
+from stacks.spec import NodePool, Platform, Service
 
 # A node's clock may be ahead of the API server's by so much without a word.
 AHEAD_S = 10
@@ -94,3 +95,28 @@ def _seconds(begin: Instant | None, end: Instant | None) -> int | None:
     if begin is None or end is None or end < begin:
         return None
     return round((end - begin).total("seconds"))
+
+
+def measured(
+    platform: Platform, pods: Iterable[Mapping[str, Any]], now: Instant
+) -> tuple[dict[str, list[Start]], tuple[str, ...]]:
+    """Service -> the starts that its pods tell of; and of those that are left out the reasons, each once."""
+    starts: dict[str, list[Start]] = {}
+    reasons: dict[tuple[str, str], int] = {}
+    for pod in pods:
+        name = (pod["metadata"].get("labels") or {}).get(ownership.SERVICE_LABEL, "")
+        service = platform.services.get(name)
+        if service is None:
+            continue
+        try:
+            start = start_of(pod, service, platform.node_pools[service.node_pool], now)
+        except LeftOut as error:
+            reasons[name, str(error)] = reasons.get((name, str(error)), 0) + 1
+        else:
+            starts.setdefault(name, []).extend([start] if start else [])
+    notes = (f"{name}: {_pods(count)} not measured: {reason}" for (name, reason), count in reasons.items())
+    return {name: found for name, found in starts.items() if found}, tuple(notes)
+
+
+def _pods(count: int) -> str:
+    return "the start of 1 pod is" if count == 1 else f"the starts of {count} pods are"

@@ -13,14 +13,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb
-from typing import Literal
+from typing import Literal, Protocol
 
 from prescale.lead_time.start import PHASES, Start
-from stacks.spec import ColdStart
 
 FEW = 20
 OUTAGE_S = 3600
 OUTAGE_FACTOR = 4
+
+
+class ColdStart(Protocol):
+    """What platform.yaml says of a start: `stacks.spec.ColdStart`, or what is kept of it."""
+
+    @property
+    def node_s(self) -> int: ...
+    @property
+    def image_s(self) -> int: ...
+    @property
+    def weights_s(self) -> int: ...
+    @property
+    def engine_start_s(self) -> int: ...
+    @property
+    def measured(self) -> Literal["if_longer", "replaces", "ignored"]: ...
+
 
 Basis = Literal["platform.yaml", "measured"]
 
@@ -66,7 +81,7 @@ class LeadTime:
 def of_spec(cold_start: ColdStart) -> LeadTime:
     """As platform.yaml says."""
     seconds = (cold_start.node_s, cold_start.image_s, cold_start.weights_s, cold_start.engine_start_s, 0)
-    return LeadTime("platform.yaml", tuple(zip(PHASES, seconds, strict=True)), cold_start.total_s)
+    return LeadTime("platform.yaml", tuple(zip(PHASES, seconds, strict=True)), sum(seconds))
 
 
 def longest_s(cold_start_s: int) -> int:

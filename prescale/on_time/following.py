@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec.structs import replace
 from whenever import Instant
 
-from prescale.decision import baseline_of, patch_to, record_of
-from prescale.lead_time import keeping
+from prescale.decision import patch_to, record_of
+from prescale.lead_time import keeping, measuring
 from prescale.objects import Conflict, Refused
 from prescale.on_time import lateness
-from prescale.on_time.lateness import Need, There
-from prescale.on_time.planning import Plan, plan
+from prescale.on_time.lateness import There
+from prescale.on_time.needs import Need
+from prescale.on_time.planning import Plan
 from prescale.outcome import Outcome
 from prescale.pod_states import pod_states, pods_of
 from prescale.targets import running_of
-from prescale.timetable import Timetable
-from stacks.adopted import Kind
 from stacks.loader import Stack
 from stacks.reach import OutOfReach
+from stacks.scaler import Kind
 
 
 class Sights(keeping.ConfigMaps, Protocol):
@@ -51,21 +52,24 @@ class Followed:
     ready: Mapping[str, int] | None = None
 
 
-def follow(cluster: Sights, stack: Stack, by: Plan, outcomes: Iterable[Outcome], now: Instant) -> Followed:
+def follow(
+    cluster: Sights,
+    stack: Stack,
+    by: Plan,
+    outcomes: Iterable[Outcome],
+    *,
+    wanted: Mapping[str, tuple[Need, ...]],
+    now: Instant,
+) -> Followed:
     """Look at what the run has raised, or found raised.
 
     Args:
-        by: what the run went by.
+        by: the lead times to judge by.
+        wanted: the needs of `outcomes`, by service: one of them at least.
         now: the API server's time, as far as it is known.
     """
     found = tuple(outcomes)
-    wanted = {outcome.service: need for outcome in found if (need := _needs(by.table, outcome, now))}
-    if not wanted:
-        return Followed(found)
     notes: list[str] = []
-    if not by.is_measured:
-        by = plan(cluster, stack, now)
-        notes += by.notes
     try:
         raw = pods_of(cluster, stack)
     except OutOfReach as error:
@@ -79,14 +83,6 @@ def follow(cluster: Sights, stack: Stack, by: Plan, outcomes: Iterable[Outcome],
         notes += _remember(cluster, stack, raw, now)
         notes += [note for outcome in found if (note := _note_warm(cluster, outcome, warm.get(outcome.service, 0)))]
     return Followed(judged, tuple(notes), Counter(pod.service for pod in pods if pod.is_ready))
-
-
-def _needs(table: Timetable, outcome: Outcome, now: Instant) -> tuple[Need, ...]:
-    # Where the floor is not in force nothing is started by it: a time of readiness would be made up.
-    if outcome.observed is None or outcome.observed.starts_nothing or not outcome.is_in_force:
-        return ()
-    baseline, _ = baseline_of(outcome.observed)
-    return lateness.needs(table.of(outcome.service), outcome.events, baseline or 0, outcome.warm, now)
 
 
 def _judged_by_hpas(
@@ -113,7 +109,7 @@ def _judged(
 
 def _remember(cluster: Sights, stack: Stack, raw: Sequence[Mapping[str, Any]], now: Instant) -> tuple[str, ...]:
     """Keep the starts that the pods tell of: who runs neither `status` nor `watch` learns its lead times, too."""
-    starts, left_out = keeping.measured(stack.platform, raw, now)
+    starts, left_out = measuring.measured(stack.platform, raw, now)
     if not starts:
         return left_out
     remembered = keeping.remember(cluster, stack.name, starts, len(stack.platform.services), now)

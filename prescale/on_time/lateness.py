@@ -6,7 +6,7 @@ was raised in its time eats the margin first: it is late once it cannot be Ready
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from whenever import Instant, ZonedDateTime
@@ -14,20 +14,12 @@ from whenever import Instant, ZonedDateTime
 from prescale.clock import span
 from prescale.floors.ramp import Rise
 from prescale.lead_time.reckoning import LeadTime
+from prescale.on_time.needs import Need
 from prescale.pod_states import PodState
-from prescale.timetable import Window
 from prescale.warmth import ready_by
 
 There = Sequence[PodState] | int
 """A service's pods; or, where pods are not shown, how many the HPA says there are."""
-
-
-@dataclass(frozen=True)
-class Need:
-    """What `event` has come to ask for: all of it, or one step of its ramp."""
-
-    event: str
-    rise: Rise
 
 
 @dataclass(frozen=True)
@@ -57,24 +49,6 @@ class Late:
         why = "" if isinstance(self.there, int) else _why(self.there)
         takes = f"a start takes {self.lead.total_s} s by {_basis(self.lead)}"
         return f"{late}: {seen}, {takes}{why}. `warmline prescale watch` shows how far they are."
-
-
-def needs(
-    windows: Iterable[Window], events: Collection[str], baseline: int, warm: int, now: Instant
-) -> tuple[Need, ...]:
-    """What has been raised by `now` and is neither the baseline's nor known to have been Ready.
-
-    Args:
-        events: whose floors are in force; what an order has called off is none of them.
-        warm: replicas that these events are known to have had Ready.
-    """
-    return tuple(
-        Need(window.event, rise)
-        for window in windows
-        if window.event in events and not window.cancelled and now < window.end.to_instant()
-        for rise in window.all_rises
-        if rise.raise_at <= now and rise.floor > max(baseline, warm)
-    )
 
 
 def late(wanted: Iterable[Need], there: There, lead: LeadTime, now: Instant) -> tuple[Late, ...]:

@@ -1,61 +1,55 @@
-"""The timetable by measured lead times: asked of the cluster where it can matter, and no more often."""
+"""The timetable by measured lead times, which the cluster is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whenever import Instant
 
+from prescale.briefs.brief import Brief
 from prescale.lead_time import keeping
-from prescale.lead_time.reckoning import LeadTime, of_spec
-from prescale.timetable import Timetable, Window, timetable
-from stacks.loader import Stack
+from prescale.lead_time.keeping import Remembered
+from prescale.lead_time.reckoning import LeadTime
+from prescale.timing import by_lead_times
+from prescale.window import Timetable
+
+if TYPE_CHECKING:
+    from stacks.spec import Platform
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The timetable to run by, the lead times it rests on, and what a person should know of them.
-
-    `is_measured` says that the cluster was asked for its starts, whatever it had.
-    """
+    """The timetable to run by, the lead times it rests on, and what a person should know of them."""
 
     table: Timetable
     lead_times: Mapping[str, LeadTime]
     notes: tuple[str, ...] = ()
-    is_measured: bool = True
 
 
-def plan(cluster: keeping.ConfigMaps, stack: Stack, now: Instant) -> Plan:
+def plan(cluster: keeping.ConfigMaps, brief: Brief, now: Instant) -> Plan:
     """The timetable by measured lead times, in one call."""
-    remembered = keeping.read(cluster, stack.name)
-    known = keeping.lead_times(stack.platform, remembered.history, now)
-    return Plan(timetable(stack, now, known if remembered.is_known else None), known, remembered.notes)
-
-
-def plan_if_it_may_differ(cluster: keeping.ConfigMaps, stack: Stack, table: Timetable, now: Instant) -> Plan:
-    """The same; but `table`, which is platform.yaml's, where nothing measured can change what is in force at `now`."""
-    if any(_may_differ(stack, window, now) for window in table.windows):
-        return plan(cluster, stack, now)
-    said = {name: of_spec(service.cold_start) for name, service in stack.platform.services.items()}
-    return Plan(table, said, is_measured=False)
+    return _by(brief, keeping.read(cluster, brief.stack), now)
 
 
 def plan_with(
-    cluster: keeping.ConfigMaps, stack: Stack, pods: Sequence[Mapping[str, Any]], at: Instant, now: Instant
+    cluster: keeping.ConfigMaps, brief: Brief, platform: Platform, pods: Sequence[Mapping[str, Any]], now: Instant
 ) -> Plan:
-    """The timetable at `at` by measured lead times, those of `pods` among them, which are remembered.
+    """The same with the starts of `pods`, which are remembered.
 
     Args:
         now: the API server's time.
     """
-    starts, left_out = keeping.measured(stack.platform, pods, now)
-    remembered = keeping.remember(cluster, stack.name, starts, len(stack.platform.services), now)
-    known = keeping.lead_times(stack.platform, remembered.history, now)
-    return Plan(timetable(stack, at, known), known, (*remembered.notes, *left_out))
+    from prescale.lead_time import measuring  # what most runs have no need to load
+
+    starts, left_out = measuring.measured(platform, pods, now)
+    found = _by(brief, keeping.remember(cluster, brief.stack, starts, len(brief.services), now), now)
+    return Plan(found.table, found.lead_times, (*found.notes, *left_out))
 
 
-def _may_differ(stack: Stack, window: Window, now: Instant) -> bool:
-    replaces = stack.platform.services[window.service].cold_start.measured == "replaces"
-    return window.floor_early(now) > window.floor_at(now) or (replaces and window.state(now) == "raised")
+def _by(brief: Brief, remembered: Remembered, now: Instant) -> Plan:
+    known = keeping.lead_times(brief.services, remembered.history, now)
+    # Where the starts could not be read nobody knows that they are not longer.
+    table = by_lead_times(brief.table, known) if remembered.is_known else brief.table
+    return Plan(table, known, remembered.notes)

@@ -12,8 +12,8 @@ from prescale.clock import Clock
 from prescale.decision import record_of
 from prescale.observed import Observed
 from prescale.orders.order import Orders
-from prescale.timetable import Timetable
-from stacks.series import name_and_day
+from prescale.window import Timetable
+from stacks.event_names import name_and_day
 
 # Names in one message.
 SHOWN = 5

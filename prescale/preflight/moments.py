@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from msgspec.structs import replace
 from whenever import Instant
 
 from prescale.clock import Clock
 from prescale.orders.order import Orders
-from prescale.timetable import Timetable, Window
+from prescale.window import Timetable, Window
+from stacks.event_names import name_and_day
 from stacks.loader import Stack
-from stacks.series import name_and_day
 
 
 class NoSuchEvent(ValueError):  # noqa: N818 - it names the state

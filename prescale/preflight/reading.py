@@ -19,7 +19,7 @@ from prescale.preflight.kinds.meta import S, Shape, typed
 from prescale.preflight.seen import AUTOSCALERS, KINDS, SCALED_OBJECTS, Kind, Seen
 from prescale.shapes import AdoptedAutoscalerShape, AutoscalerShape, ScaledObjectShape, checked
 from prescale.targets import is_of, scaled_object_of
-from stacks import adopted
+from stacks import scaler
 from stacks.reach import OutOfReach
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Reading:
     orders: Orders = NONE
 
 
-def read(cluster: Cluster, stack: str, kinds: Collection[adopted.Kind], now: Instant) -> Reading:
+def read(cluster: Cluster, stack: str, kinds: Collection[scaler.Kind], now: Instant) -> Reading:
     """List what there is.
 
     A kind that the API server does not know has no objects; one that it does not show is noted.

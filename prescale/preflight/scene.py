@@ -20,9 +20,10 @@ from prescale.preflight.moments import Moment
 from prescale.preflight.reading import Reading
 from prescale.preflight.seen import AUTOSCALERS, DEPLOYMENTS, LIMIT_RANGES, PODS, SCALED_OBJECTS, Seen
 from prescale.preflight.selecting import selects
-from prescale.timetable import Timetable
-from stacks.adopted import Adopted, Kind
+from prescale.window import Timetable
+from stacks.adopted import Adopted
 from stacks.loader import Stack
+from stacks.scaler import Kind
 from stacks.spec import NodePool, Service
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec.structs import replace
 
 from prescale.cluster import Cluster
 from prescale.outcome import Outcome
@@ -26,12 +27,12 @@ def with_minimums(cluster: Cluster, outcomes: Iterable[Outcome]) -> tuple[Outcom
     return tuple(replace(outcome, hpa_min=minimums.get(outcome.hpa or "")) for outcome in found)
 
 
-def count_ready(cluster: Cluster, stack: Stack, outcomes: Iterable[Outcome]) -> Mapping[str, int] | None:
+def count_ready(cluster: Cluster, load: Callable[[], Stack], outcomes: Iterable[Outcome]) -> Mapping[str, int] | None:
     """Service -> Ready pods, looked at while an event counts; None otherwise, or where pods are not shown."""
     if not any(outcome.events for outcome in outcomes):
         return None
     try:
-        pods = pod_states(pods_of(cluster, stack))
+        pods = pod_states(pods_of(cluster, load()))
     except OutOfReach:
         return None
     return Counter(pod.service for pod in pods if pod.is_ready)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prescale.schedule.rendering import render
-from stacks.loader import stacks_root
+from stacks.folders import stacks_root
 
 # Less than the shortest period: a run that hangs is over before the next is due.
 SLACK_S = 10

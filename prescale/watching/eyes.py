@@ -9,6 +9,7 @@ from whenever import Instant
 
 from prescale import targets
 from prescale.asking import Via, asker
+from prescale.briefs.making import brief_of
 from prescale.clock import now as read_clock
 from prescale.cluster import Cluster
 from prescale.on_time.planning import Plan, plan_with
@@ -63,7 +64,8 @@ class Eyes:
         """Lead times, read again when a pod tells of a start that was not seen before."""
         ready = frozenset(pod.name for pod in pod_states(raw) if pod.is_ready)
         if self._by is None or ready - self._ready:
-            self._by = plan_with(cluster, self.stack, raw, now, cluster.clock(now).best)
+            brief = brief_of(self.stack, now)
+            self._by = plan_with(cluster, brief, self.stack.platform, raw, cluster.clock(now).best)
             self._ready = ready
         return self._by
 

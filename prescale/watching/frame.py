@@ -10,8 +10,8 @@ from whenever import Instant, ZonedDateTime
 
 from prescale.lead_time.progress import Stage
 from prescale.pod_states import PodState
-from prescale.timetable import Timetable
 from prescale.warmth import Warmth
+from prescale.window import Timetable
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The reads of a run with nothing to do, and nothing else: `python bare.py NAMESPACE STACK ORDERS PLURAL ...`.
+"""The reads of a run with nothing to do, and nothing else: `python bare.py NAMESPACE STACK ALL-HPAS CONFIGMAP ...`.
 
 What anybody would write with the same client library; the measure of what a run costs.
 """
@@ -16,12 +16,13 @@ Autoscaler = create_namespaced_resource("autoscaling", "v2", "HorizontalPodAutos
 ConfigMap = create_namespaced_resource("", "v1", "ConfigMap", "configmaps")
 
 
-def main(namespace: str, stack: str, orders: str, *plurals: str) -> None:
+def main(namespace: str, stack: str, all_hpas: str, *config_maps: str) -> None:
     client = Client(namespace=namespace)
     print(len(list(client.list(ScaledObject, labels={"warmline.dev/stack": stack}))))
-    with suppress(ApiError):  # there is none where nobody gave an order
-        print(client.get(ConfigMap, orders))
-    if "horizontalpodautoscalers" in plurals:
+    for name in config_maps:
+        with suppress(ApiError):  # there is none where nobody gave an order, and nothing was measured
+            print(client.get(ConfigMap, name))
+    if all_hpas == "yes":
         print(len(list(client.list(Autoscaler))))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stacks.demand import OF_REQUESTS, SHORTEST_RAMP_S, Demand
+from stacks.demand import SHORTEST_RAMP_S, Demand
 from stacks.events import CalendarSpec, EventSpec
-from stacks.faults import InputError
-from stacks.fit import Misfit
+from stacks.faults import InputError, Misfit
 from stacks.loader import Stack
 from stacks.spec import Platform
+from stacks.units import OF_REQUESTS
 
 SCALED = (
     ("cold_start", ("node_s", "image_s", "weights_s", "engine_start_s")),

@@ -17,7 +17,8 @@ from whenever import Instant
 
 from sandbox.sale.playable import SCALED, must_be_playable
 from stacks.events import CalendarSpec, EventSpec
-from stacks.loader import EVENTS_FILE, PLATFORM_FILE, Stack
+from stacks.folders import EVENTS_FILE, PLATFORM_FILE
+from stacks.loader import Stack
 from stacks.spec import Platform
 
 NOT_SCALED = "request durations, probe periods, preStop, HPA and KEDA loops, metric scrapes"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stacks.faults import Fault
-from stacks.files import Unreadable, text_of
+from stacks.files import Unreadable, digest_of, text_of
+from stacks.folders import shown
 from stacks.ics.entry import Entry, entry
-from stacks.reading import shown
 
 if TYPE_CHECKING:
     from icalendar.cal import Component
@@ -27,9 +27,13 @@ _AGAIN = "Export it again."
 
 @dataclass(frozen=True)
 class IcsFile:
-    """`entries` in the order of the file; `zones` are its own definitions (VTIMEZONE) by name."""
+    """`entries` in the order of the file; `zones` are its own definitions (VTIMEZONE) by name.
+
+    `digest` is of its text; empty where it could not be read.
+    """
 
     path: Path
+    digest: str = ""
     entries: tuple[Entry, ...] = ()
     zones: dict[str, Component] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
@@ -38,10 +42,11 @@ class IcsFile:
 def read_ics(path: Path) -> IcsFile:
     """The file's entries, or its one fault."""
     try:
-        text = text_of(path, MOST_BYTES).removeprefix("\ufeff")
+        read = text_of(path, MOST_BYTES)
     except Unreadable as error:
         fix = "Name a file that is there, in UTF-8; keep planned events in a calendar of their own."
         return _refused(path, 0, str(error), fix)
+    text = read.removeprefix("\ufeff")
     lines = text.split("\n")
     begins, cut = _structure(lines)
     if cut:
@@ -58,7 +63,7 @@ def read_ics(path: Path) -> IcsFile:
         zones = {str(part.get("TZID", "")): part for part in parts if part.name == "VTIMEZONE"}
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         return _refused(path, 0, _first_line(error), _AGAIN)
-    return IcsFile(path, found, zones)
+    return IcsFile(path, digest_of(read), found, zones)
 
 
 def _refused(path: Path, line: int, got: str, fix: str) -> IcsFile:

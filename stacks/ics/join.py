@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stacks.calendar import Calendar
 from stacks.demand import Asked
 from stacks.events import CalendarSpec
-from stacks.faults import Fault
-from stacks.fit import Misfit
+from stacks.faults import Fault, Misfit
+from stacks.folders import shown
 from stacks.ics.file import read_ics
 from stacks.ics.resolve import Found, resolve_ics
 from stacks.local_time import zone_faults
-from stacks.reading import shown
 from stacks.series import Place
 
 
@@ -22,7 +21,7 @@ from stacks.series import Place
 class Joined:
     """`calendar` with what the files have; `own_words` are demands that stand in the files themselves.
 
-    `findings` are rows that nothing came of.
+    `findings` are rows that nothing came of, `digests` those of the files' texts.
     """
 
     calendar: Calendar
@@ -30,6 +29,7 @@ class Joined:
     wrong: tuple[Misfit, ...]
     own_words: tuple[tuple[Place, Asked], ...]
     findings: tuple[tuple[Place, str], ...] = ()
+    digests: Mapping[Path, str] = field(default_factory=dict)
 
 
 def join(calendar: Calendar, spec: CalendarSpec, folder: Path) -> Joined:
@@ -39,6 +39,7 @@ def join(calendar: Calendar, spec: CalendarSpec, folder: Path) -> Joined:
         folder: of the stack; the files' places are relative to it.
     """
     found: list[Found] = []
+    digests: dict[Path, str] = {}
     wrong: list[Misfit] = []
     for index, one in enumerate(spec.calendars):
         place = ("calendars", index)
@@ -51,6 +52,7 @@ def join(calendar: Calendar, spec: CalendarSpec, folder: Path) -> Joined:
             wrong.append(Misfit((*place, "file"), f"{one.file} a second time", "it once", fix))
             continue
         file = read_ics(folder / one.file)
+        digests[file.path] = file.digest
         found.append(resolve_ics(file, one, place, zone))
         wrong += _names_again(found, place, one.file, shown(file.path))
     listed = tuple(event for one in found for event in one.events)
@@ -65,7 +67,7 @@ def join(calendar: Calendar, spec: CalendarSpec, folder: Path) -> Joined:
     own_words += [(one.place, one.asked) for one in series if len(one.place) == 2]
     faults = tuple(fault for one in found for fault in one.faults)
     findings = tuple(finding for one in found for finding in one.findings)
-    return Joined(joined, faults, tuple(wrong), tuple(own_words), findings)
+    return Joined(joined, faults, tuple(wrong), tuple(own_words), findings, digests)
 
 
 def _names_again(found: list[Found], place: Place, file: str, path: str) -> Iterator[Misfit]:

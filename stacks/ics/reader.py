@@ -14,12 +14,12 @@ from whenever import PlainDateTime, ZonedDateTime
 
 from stacks.events import CalendarFile
 from stacks.faults import Fault, InputError
+from stacks.folders import shown
 from stacks.ics.entry import Entry, Moment
 from stacks.ics.file import IcsFile
 from stacks.ics.matching import Meant, at_entry, own_word, row_of
 from stacks.ics.zones import zone_named
 from stacks.local_time import END_YEAR, FIRST_YEAR, OTHER_YEAR, widest
-from stacks.reading import shown
 from stacks.series import Place
 from stacks.wording import short
 

@@ -11,12 +11,13 @@ from datetime import date, datetime, timedelta
 
 from whenever import PlainDateTime, Time
 
+from stacks.event_names import name_and_day
 from stacks.ics.entry import Entry
 from stacks.ics.matching import Meant
 from stacks.ics.reader import Reader, Times, Wrong, length_of
 from stacks.ics.single import name_of, of, single_of
 from stacks.recurrence import Rule, wrong_rule
-from stacks.series import MOST_DAYS, Event, Series, name_and_day
+from stacks.series import MOST_DAYS, Event, Series
 
 
 @dataclass(frozen=True)

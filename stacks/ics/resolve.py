@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from stacks.events import CalendarFile
 from stacks.faults import Fault
+from stacks.folders import shown
 from stacks.ics.entry import Entry, Moment
 from stacks.ics.file import IcsFile
 from stacks.ics.matching import row_of, unmatched
 from stacks.ics.reader import Reader, Wrong
 from stacks.ics.repeated import repeated
 from stacks.ics.single import event_of, name_of, of, single_of
-from stacks.reading import shown
 from stacks.series import Event, Place, Series
 
 # Entries with a load, over all the years of a file: what happens once, and what repeats. A plan of more takes minutes.

@@ -7,10 +7,11 @@ import re
 from datetime import date
 from pathlib import Path
 
+from stacks.event_names import UID_DIGITS
 from stacks.ics.entry import Entry, Moment
 from stacks.ics.matching import Meant
 from stacks.ics.reader import Reader, Wrong
-from stacks.series import UID_DIGITS, Event
+from stacks.series import Event
 
 
 def of(entry: Entry) -> Moment:

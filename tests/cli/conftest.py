@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prescale.briefs import keeping
 from tests.cli.stack_folder import copied_stacks
 
 
@@ -15,4 +16,5 @@ def stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = copied_stacks(tmp_path)
     monkeypatch.setenv("WARMLINE_STACKS_DIR", str(root))
     monkeypatch.delenv("WARMLINE_STACK", raising=False)
+    monkeypatch.setattr(keeping, "place", lambda: tmp_path / "briefs")
     return root / "local"

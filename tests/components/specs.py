@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from stacks.fit import misfits
-from stacks.loader import PLATFORM_FILE, stacks_root
+from stacks.folders import PLATFORM_FILE, stacks_root
 from stacks.spec import Platform
 
 DIGEST = "sha256:" + "2" * 64

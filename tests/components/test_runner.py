@@ -18,7 +18,8 @@ from infra.runner.manifests import RunnerSite, manifests
 from infra.schemas.check import faults
 from stacks import runner
 from stacks.faults import InputError
-from stacks.loader import STACK_NAME, load_platform, load_stack
+from stacks.folders import STACK_NAME
+from stacks.loader import load_platform, load_stack
 from stacks.spec import Runner
 from tests.cli.stack_folder import copied_stacks, edit
 from tests.components.recorded import plain, registrations

@@ -13,7 +13,7 @@ from prescale.clock import Clock
 from prescale.decision import Decision, decide
 from prescale.floors.load import Load
 from prescale.record import Record
-from prescale.timetable import Step, Window
+from prescale.window import Step, Window
 from stacks import ownership
 from tests.core.cluster_double import patched, seen
 
@@ -41,7 +41,7 @@ def window(
     start, end = (at(s).to_tz("Asia/Kolkata") for s in (start_s, end_s))
     zero = Decimal(0)
     return Window(
-        event, "support-bot", cancelled, LOAD, zero, Fraction(floor), floor, 16, 2, 300, 1500, steps, start, end
+        event, "support-bot", cancelled, LOAD, zero, Fraction(floor), floor, 16, 2, 1500, start, end, 300, steps
     )
 
 

@@ -9,7 +9,7 @@ from prescale.orders.giving import Author
 from prescale.orders.order import Order, Term, cancel_of, of_a_service
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
-from prescale.timetable import Timetable
+from prescale.window import Timetable
 from tests.core.api_double import ApiDouble
 from tests.core.decision_cases import HERE, HOUR, at
 

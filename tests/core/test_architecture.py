@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import COMMANDS
+from cli import main
+from cli.prescale import commands as prescaling
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -50,7 +51,7 @@ EVIDENCE_MAY_IMPORT: dict[str, set[str]] = {
     "prometheus": set(),
     "recording": {"prometheus"},
 }
-_OF_EVERY_COMMAND = {"exits", "options", "output"}
+_OF_EVERY_COMMAND = {"exits", "late_group", "options", "output"}
 CLI_MAY_IMPORT: dict[str, set[str]] = {
     **{name: set() for name in sorted(_OF_EVERY_COMMAND)},  # in one order for all workers
     "main": _OF_EVERY_COMMAND,
@@ -93,6 +94,7 @@ MAY_IMPORT_INSIDE = {
     "sandbox": SANDBOX_MAY_IMPORT,
 }
 OURS = {*MAY_IMPORT, "tests", "docs", "templates"}
+_EVERY_DOOR = (*main.COMMANDS.values(), *prescaling.COMMANDS.values())
 SLOW = ("pulumi", "pulumi_kubernetes", "boto3", "rich", "lightkube", "jsonschema", "jinja2")
 
 MODULE_LINES = 250
@@ -169,12 +171,22 @@ def test_no_circle_is_allowed_inside_a_package(package: str) -> None:
     list(TopologicalSorter(MAY_IMPORT_INSIDE[package]).static_order())  # raises CycleError
 
 
-@pytest.mark.parametrize("module", ["cli.main", *(module for module, _, _ in COMMANDS.values())])
+@pytest.mark.parametrize("module", ["cli.main", *sorted({module for module, _, _ in _EVERY_DOOR})])
 def test_a_door_imports_nothing_slow(module: str) -> None:
     """Cron runs the command line every few minutes; what a command needs it imports when it is called."""
     program = f"import sys, {module}; print(*[name for name in {SLOW!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_a_run_with_nothing_to_do_needs_no_spec() -> None:
+    """Pydantic and the models of a stack's files take longer to load than the API server to answer."""
+    needed = "cli.prescale.sync, cli.prescale.sync_text, prescale.briefs.keeping, prescale.whole_run"
+    program = f"import sys, {needed}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {"prescale.decision", "lightkube"} <= loaded
+    assert not loaded & {"pydantic", "stacks.spec", "stacks.loader", "prescale.timetable"}
 
 
 @pytest.mark.parametrize("package", ["stacks", "capacity"])

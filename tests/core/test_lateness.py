@@ -9,22 +9,24 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from prescale import record as book
+from prescale import whole_run
+from prescale.briefs.making import brief_of
 from prescale.clock import Clock
 from prescale.floors.ramp import Rise
 from prescale.lead_time.history import parse_data
 from prescale.lead_time.progress import Progress
 from prescale.lead_time.reckoning import LeadTime
 from prescale.lead_time.start import PHASES
-from prescale.on_time import following, planning
-from prescale.on_time.following import Followed
-from prescale.on_time.lateness import Late, Need, There, late, needs, warm
+from prescale.on_time.lateness import Late, There, late, warm
+from prescale.on_time.needs import Need, by_service, needs
 from prescale.outcome import Outcome
 from prescale.pod_states import PodState
 from prescale.record import Record
-from prescale.sync import Run, sync
-from prescale.timetable import Timetable, Window, timetable
+from prescale.whole_run import Done
+from prescale.window import Timetable, Window
 from stacks import ownership
 from stacks.loader import load_stack
 from tests.core import start_cases
@@ -123,7 +125,7 @@ def test_of_a_ramp_every_step_counts_and_the_latest_is_told() -> None:
     steps = tuple(
         Rise(floor, at(s).to_tz("Asia/Kolkata"), at(s - 600)) for floor, s in ((4, -2400), (5, -1200), (7, -600))
     )
-    ramped = replace(window(), rises=steps)
+    ramped = structs.replace(window(), rises=steps)
     wanted = needs([ramped], {"sale"}, 2, 0, at(-1700))
     assert [need.rise.floor for need in wanted] == [4, 5], "the third is not raised yet"
     (found,) = judged(pods(2), -1700, ramped)
@@ -201,16 +203,14 @@ def test_what_is_noted_as_warm_is_ready_and_ends_the_looking(
 # --- what a run does ---
 
 
-def play(double: ApiDouble, seconds: float) -> Followed:
+def play(double: ApiDouble, seconds: float) -> Done:
     """`sync` at `seconds` after T0, and its look at the pods."""
     loaded, now, cluster = load_stack("local", LOCAL.parent), at(seconds), double.cluster()
     cluster.clock = Clock  # type: ignore[method-assign]
-    by = planning.plan_if_it_may_differ(cluster, loaded, timetable(loaded, now), now)
-    outcomes = sync(Run("local", by.table, ("support-bot",), cluster, lambda: now))
-    return following.follow(cluster, loaded, by, outcomes, now)
+    return whole_run.run(cluster, brief_of(loaded, now), lambda: loaded, now, lambda: now)
 
 
-def findings(followed: Followed) -> tuple[str, ...]:
+def findings(followed: Done) -> tuple[str, ...]:
     return followed.outcomes[0].findings
 
 
@@ -260,7 +260,7 @@ def test_by_measured_starts_where_they_are_longer() -> None:
     assert findings(play(double, -700)) == ()
 
 
-def _with(double: ApiDouble, there: list[dict[str, Any]], seconds: float) -> Followed:
+def _with(double: ApiDouble, there: list[dict[str, Any]], seconds: float) -> Done:
     double.pods = there
     return play(double, seconds)
 
@@ -284,10 +284,11 @@ def test_a_floor_that_is_not_in_force_starts_nothing() -> None:
 def test_what_rests_starts_nothing() -> None:
     resting = {"conditions": [{"type": "ScalingActive", "status": "False", "reason": "ScalingDisabled"}]}
     moved = Outcome("chat", 2, 7, events=("sale",), hpa_name="vllm", hpa="vllm", hpa_min=7)
-    table = Timetable(HERE, (replace(window(), service="chat"),))
-    awake, asleep = (replace(moved, observed=seen({**adopted_hpa(7), "status": status})) for status in ({}, resting))
-    assert following._needs(table, awake, at(60)) != ()
-    assert following._needs(table, asleep, at(60)) == ()
+    table = Timetable(HERE, (structs.replace(window(), service="chat"),))
+    hpas = ({**adopted_hpa(7), "status": status} for status in ({}, resting))
+    awake, asleep = (structs.replace(moved, observed=seen(hpa)) for hpa in hpas)
+    assert by_service(table, [awake], at(60)).keys() == {"chat"}
+    assert by_service(table, [asleep], at(60)) == {}
 
 
 def test_a_person_who_lowers_it_has_it_looked_at_again() -> None:

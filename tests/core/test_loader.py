@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from prescale.timetable import timetable
 from stacks.faults import InputError
-from stacks.loader import load_platform, load_stack, stacks_root
+from stacks.folders import stacks_root
+from stacks.loader import load_platform, load_stack
 from tests.core.stack_files import LOCAL, Edit, all_of, calendar, stack, swap, write_stack
 
 EVENTS = (LOCAL / "events.yaml").read_text()

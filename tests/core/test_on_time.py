@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from whenever import Instant
 
+from prescale import whole_run
+from prescale.briefs.making import brief_of
 from prescale.clock import Clock
-from prescale.lead_time import keeping
+from prescale.lead_time import keeping, measuring
 from prescale.lead_time.history import History, parse_data
 from prescale.lead_time.kind import kind_of
 from prescale.lead_time.reckoning import longest_s
@@ -17,13 +19,13 @@ from prescale.lead_time.start import Phases, Start
 from prescale.objects import Refused
 from prescale.on_time import planning
 from prescale.outcome import Outcome
-from prescale.sync import Run, sync
 from prescale.timetable import timetable
 from stacks.loader import Stack, load_stack
 from tests.core.api_double import CONFIG_MAPS, PODS, ApiDouble
 from tests.core.cluster_double import scaled_object
 from tests.core.stack_files import LOCAL, stack, swap
 from tests.core.start_cases import POOL, SERVICE, pod
+from tests.core.test_warmth import pods
 
 T0 = Instant.from_utc(2027, 10, 29, 14, 30)
 RAISE_S = -1800
@@ -65,8 +67,7 @@ def run(double: ApiDouble, seconds: float, loaded: Stack | None = None, *, may_r
     if not may_read:
         whole = cluster.config_map
         cluster.config_map = lambda name: _forbidden() if name == NAME else whole(name)  # type: ignore[method-assign]
-    by = planning.plan_if_it_may_differ(cluster, loaded, timetable(loaded, now), now)
-    (outcome,) = sync(Run("local", by.table, ("support-bot",), cluster, lambda: now))
+    (outcome,) = whole_run.run(cluster, brief_of(loaded, now), lambda: loaded, now, lambda: now).outcomes
     return outcome
 
 
@@ -118,7 +119,7 @@ def test_an_event_moved_later_is_let_go_at_once_by_who_knows_the_starts(tmp_path
 @given(st.lists(st.integers(60, 5000), min_size=1, max_size=80), st.integers(-9000, 0))
 def test_no_history_makes_the_floor_of_an_instant_lower(totals_s: list[int], seconds: int) -> None:
     loaded, now = local(), at(seconds)
-    table = planning.plan(api(*totals_s).cluster(), loaded, now).table
+    table = planning.plan(api(*totals_s).cluster(), brief_of(loaded, now), now).table
     (window,), (usual,) = table.windows, timetable(loaded, now).windows
     assert usual.floor_at(now) <= window.floor_at(now) <= usual.floor_early(now)
 
@@ -139,10 +140,12 @@ def test_calls_are_few() -> None:
         assert [path for request in double.requests if (path := request.url.path).startswith(CONFIG_MAPS)]
         assert asked(double, CONFIG_MAPS) == len(calls), "the orders, and the starts where they may matter"
         assert (len(double.requests), asked(double, PODS)) == (len(calls) + 1, 0)
-    run(double, RAISE_S)
+    double.pods = pods(7)
+    for seconds in (RAISE_S, RAISE_S + 60):
+        run(double, seconds)
     double.requests.clear()
-    run(double, RAISE_S + 60)
-    assert len(double.requests) == 3, "objects, orders, HPAs: what is raised is raised"
+    run(double, RAISE_S + 120)
+    assert len(double.requests) == 3, "objects, orders, HPAs: what was seen Ready is not looked at again"
 
 
 # --- remembered ---
@@ -200,7 +203,7 @@ def test_what_may_not_be_read_or_written_is_a_note_and_no_failure() -> None:
 
 def test_why_a_start_is_not_measured_is_told_once_for_all_pods() -> None:
     pods = [pod(f"support-bot-5c9-{name}", restarts=1) for name in ("aaaaa", "bbbbb")]
-    starts, notes = keeping.measured(local().platform, pods, at(0))
+    starts, notes = measuring.measured(local().platform, pods, at(0))
     assert starts == {}
     (note,) = notes
     assert note.startswith("support-bot: the starts of 2 pods are not measured: a container of it was restarted")

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import httpx2
 import pytest
+from msgspec import structs
 
 from prescale import sync as syncing
 from prescale.clock import Clock
@@ -161,7 +162,7 @@ class TestCancel:
 
     def test_of_one_service(self) -> None:
         api = ApiDouble(scaled_object(name="fraud-bot"), scaled_object())
-        windows = (window(), replace(window(), service="fraud-bot"))
+        windows = (window(), structs.replace(window(), service="fraud-bot"))
         runner(api, 0, *windows)
         cancel(hand(api, 60, *windows), "sale", BOT, ALICE)
         assert (api.minimum(), api.minimum("fraud-bot")) == (2, 7)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import httpx2
 import pytest
+from msgspec import structs
 
 from prescale import sync as syncing
 from prescale.clock import Clock
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
-from prescale.timetable import Timetable
+from prescale.window import Timetable
 from stacks import ownership
 from stacks.adopted import Adopted
 from stacks.reach import OutOfReach
@@ -38,7 +38,7 @@ def run(
     api.clock = lambda: at(seconds)
     cluster = api.cluster()
     cluster.clock = Clock  # type: ignore[method-assign]
-    table = Timetable(HERE, (window(), *(replace(window(), service=name) for name in others)))
+    table = Timetable(HERE, (window(), *(structs.replace(window(), service=name) for name in others)))
     services = ("support-bot", *others)
     known = {"support-bot": adopted} if adopted else {}
     return sync(Run("local", table, services, cluster, lambda: at(seconds), adopted=known))

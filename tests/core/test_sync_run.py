@@ -5,13 +5,13 @@ import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from whenever import Instant
 
 from prescale import absence
@@ -20,7 +20,7 @@ from prescale.clock import Clock
 from prescale.cluster import Cluster
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
-from prescale.timetable import Timetable
+from prescale.window import Timetable
 from stacks import ownership
 from stacks.reach import OutOfReach
 from tests.core.api_double import ApiDouble, config
@@ -179,7 +179,7 @@ def test_one_broken_object_does_not_keep_the_others_from_their_floor(
 ) -> None:
     api = ApiDouble(scaled_object(name=name), scaled_object())
     spoil(api, name)
-    outcomes = {outcome.service: outcome for outcome in run(api, 0, window(), replace(window(), service=name))}
+    outcomes = {outcome.service: outcome for outcome in run(api, 0, window(), structs.replace(window(), service=name))}
     assert finding in " ".join(outcomes[name].findings)
     assert (outcomes["support-bot"].findings, api.minimum()) == ((), 7)
 

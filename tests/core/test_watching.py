@@ -11,10 +11,10 @@ from prescale.lead_time import pod as typed
 from prescale.lead_time.progress import Progress, progress
 from prescale.lead_time.reckoning import LeadTime
 from prescale.pod_states import PodState, pod_states
-from prescale.timetable import Timetable
 from prescale.warmth import Warmth
 from prescale.watching.frame import Frame, frame
 from prescale.watching.loop import ASK_AGAIN_S, Watch, follow, sparing
+from prescale.window import Timetable
 from stacks.reach import OutOfReach
 from tests.core.decision_cases import HERE, T0, window
 from tests.core.decision_cases import at as at_t0

@@ -15,7 +15,7 @@ from prescale.preflight.kinds.policy import Application, Ignored
 from prescale.preflight.scene import Target
 from prescale.preflight.seen import APPLICATIONS, argo_application
 from stacks import ownership
-from stacks.adopted import Kind
+from stacks.scaler import Kind
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 RESPECTS = "RespectIgnoreDifferences=true"
