@@ -25,6 +25,8 @@ CAPABILITIES: Mapping[str, tuple[Rule, ...]] = {
         Rule("keda.sh", "scaledobjects", ("get", "list", "patch")),
         Rule("autoscaling", "horizontalpodautoscalers", READ_ALL),
         Rule("", "configmaps", ("get", "patch", "delete"), of="orders"),
+        # By when it is Ready; who may not read it is told by platform.yaml.
+        Rule("", "configmaps", ("get",), of="starts"),
         # No rule can name what is not there yet.
         Rule("", "configmaps", ("create",)),
     ),

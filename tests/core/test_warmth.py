@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx2
 import pytest
 from lightkube.core.exceptions import ConfigError
+from msgspec import structs
 
 from prescale import asking
 from prescale.asking import asker
@@ -165,7 +165,7 @@ class TestByWhen:
     def test_a_step_of_a_ramp_is_late_though_the_next_one_is_not(self) -> None:
         steps = [(4, -1800), (7, 0)]
         rises = tuple(Rise(floor, at(s).to_tz("Asia/Kolkata"), at(s - 2100)) for floor, s in steps)
-        ramped = replace(window(raise_s=-3900), rises=rises)
+        ramped = structs.replace(window(raise_s=-3900), rises=rises)
         warmth = judged(pods(2), seconds=-1860, windows=(ramped,))
         assert (warmth.floor, warmth.due, warmth.late_s) == (7, 4, 240)
 
