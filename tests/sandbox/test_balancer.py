@@ -25,6 +25,7 @@ from sandbox.balancer.endpoints import Endpoint, ServiceEndpoints, endpoints_of
 from sandbox.balancer.process import envoy_path, running_envoy
 from sandbox.layout import free_ports
 from tests.sandbox.addresses import own_network
+from tests.sandbox.waiting import PATIENCE_S
 
 
 def pod(name: str = "p1", *, ready: str = "True", **metadata: Any) -> Pod:
@@ -112,7 +113,11 @@ def test_envoy_accepts_the_bootstrap(tmp_path: Path) -> None:
     file = tmp_path / "envoy.yaml"
     file.write_text(bootstrap_text(BalancerPorts(18200, 18201), tmp_path))
     checked = subprocess.run(
-        [envoy_path(), "--mode", "validate", "-c", file], capture_output=True, text=True, timeout=30, check=False
+        [envoy_path(), "--mode", "validate", "-c", file],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert checked.returncode == 0, checked.stderr
 
@@ -148,13 +153,13 @@ def test_envoy_follows_the_files(tmp_path: Path) -> None:
                 ],
                 tmp_path,
             )
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 while (await ask(ports.requests, "b.ns"))[1] != b"two":  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
             assert (await ask(ports.requests, "a.ns"))[1] == b"one"
             assert (await ask(ports.requests, "anything", "/ns/b/v1/models"))[1] == b"two"
             write_files([ServiceEndpoints("ns", "a", ())], tmp_path)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 while (await ask(ports.requests, "a.ns"))[0] != 503:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         resources = json.loads((tmp_path / "clusters.json").read_text())["resources"]

@@ -19,7 +19,7 @@ from sandbox.for_pulumi import home
 from sandbox.layout import Layout
 from sandbox.places import REPOSITORY
 
-_PATIENCE_S = 20
+_PATIENCE_S = 60
 
 
 @pytest.fixture

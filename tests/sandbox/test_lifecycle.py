@@ -20,6 +20,7 @@ from sandbox.faults import SandboxError
 from sandbox.layout import HOST, Layout, Settings, free_ports, new_settings, read_settings, write_settings
 from sandbox.processes.process import MARK, await_mark, end, is_marked, is_running, marked, reap, start_ticks
 from sandbox.processes.record import ProcessRecord
+from tests.sandbox.waiting import PATIENCE_S
 
 SLEEP = ("/bin/sleep", "300")
 
@@ -87,7 +88,7 @@ def test_down_ends_what_a_killed_parent_left_behind(layout: Layout) -> None:
     body = f"import subprocess, time; subprocess.Popen({SLEEP!r}, start_new_session=True); time.sleep(300)"
     parent = lifecycle.extra("parent", (sys.executable, "-c", body), directory=layout.directory)
     mark = settings_of(layout).mark
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE_S
     while len(marked(mark)) < 2:
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -116,7 +117,7 @@ def test_a_process_that_ignores_sigterm_is_killed(layout: Layout) -> None:
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(300)"
     )
     process = record.start("deaf", (sys.executable, "-c", body))
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE_S
     while "deaf" not in Path(process.log).read_text():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -251,7 +252,7 @@ def test_ports_are_free_and_all_different() -> None:
 
 
 def wait_until_gone(pid: int) -> None:
-    until = time.monotonic() + 5
+    until = time.monotonic() + PATIENCE_S
     while start_ticks(pid) is not None:
         assert time.monotonic() < until
         reap(pid)
