@@ -43,6 +43,11 @@ def assemble(stack: str, platform: Platform) -> None:
     provider = Provider(
         "cluster",
         context=platform.cluster.context,
+        # One name is one cluster: its address may change, and what is built there stays. Another name is another one.
+        cluster_identifier=platform.cluster.context,
+        # Empty: whoever runs it says which file. Left out, the SDK writes this machine's path into the state, where
+        # another machine's `up` fails on it, or takes that file's cluster for another and replaces every object.
+        kubeconfig="",
         # A server-side apply conflict is how a second owner of a field is noticed at all.
         enable_server_side_apply=True,
         # A calendar that changes is an update: replaced, it would be gone for a moment.

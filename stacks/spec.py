@@ -33,7 +33,9 @@ from stacks.instance_types import INSTANCE_TYPES
 class Cluster(Spec):
     """The cluster to build in. Only a cluster that exists can be taken today: through a kubeconfig's context."""
 
-    context: Text | None = Field(None, description="kubeconfig context; none means the current one")
+    context: Text | None = Field(
+        None, description="kubeconfig context, by whose name the cluster is known; none means the current one"
+    )
 
 
 class Prometheus(Spec):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from infra.footprint import Footprint, footprints
-from infra.review.fields import FieldChange, field_changes
+from infra.review.fields import ABSENT, FieldChange, field_changes
 from infra.schemas.check import identity
 
 Object = dict[str, Any]
@@ -16,6 +16,9 @@ Effect = Literal["changed", "replaced", "ignored"]
 
 SERVING = {"Namespace", "Deployment", "Service", "PodDisruptionBudget", "ScaledObject"}
 """Kinds whose absence, even for a moment, is felt by requests, or by what keeps them safe."""
+
+PROVIDER = "Provider"
+"""What stands for the cluster, and has no kind of its own."""
 
 REPLACED_BY = {
     "*": (r"metadata\.(name|namespace)",),
@@ -93,7 +96,7 @@ def _resources(objects: list[Object]) -> dict[str, Object]:
 
 
 def _identity(item: Object) -> str:
-    return identity(item["inputs"]) if "kind" in item["inputs"] else f"Provider {item['name']}"
+    return identity(item["inputs"]) if "kind" in item["inputs"] else f"{PROVIDER} {item['name']}"
 
 
 def _renamed(old: dict[str, Object], new: dict[str, Object]) -> Iterator[tuple[str, str]]:
@@ -105,14 +108,20 @@ def _renamed(old: dict[str, Object], new: dict[str, Object]) -> Iterator[tuple[s
             yield was, urn
 
 
+def _is_replaced(kind: str, change: FieldChange) -> bool:
+    if kind == PROVIDER:  # given or taken away, the name of a cluster is an update
+        return change.path == "clusterIdentifier" and ABSENT not in (change.before, change.after)
+    rules = (*REPLACED_BY["*"], *REPLACED_BY.get(kind, ()))
+    return any(re.fullmatch(rule, change.path) for rule in rules)
+
+
 def _changed(before: Object, after: Object) -> Changed | None:
     fields = [*field_changes(before["inputs"], after["inputs"])]
     fields += field_changes(before["options"], after["options"], "options")
     if not fields:
         return None
-    kind = before["inputs"].get("kind", "")
-    rules = [re.compile(rule) for rule in (*REPLACED_BY["*"], *REPLACED_BY.get(kind, ()))]
-    replaced_by = tuple(change.path for change in fields if any(rule.fullmatch(change.path) for rule in rules))
+    kind = before["inputs"].get("kind", PROVIDER)
+    replaced_by = tuple(change.path for change in fields if _is_replaced(kind, change))
     ignored = set(after["options"].get("ignoreChanges", ()))
     return Changed(
         _identity(before), tuple(fields), replaced_by, tuple(item.path for item in fields if item.path in ignored)
@@ -140,7 +149,9 @@ def _change_findings(changed: tuple[Changed, ...]) -> Iterator[str]:
         kind = item.object.split(" ")[0]
         if item.replaced_by and kind in SERVING:
             yield f"{item.object} is replaced (predicted), because of {', '.join(item.replaced_by)}."
-        if kind == "Provider":
+        if kind == PROVIDER and item.replaced_by:
+            yield f"{item.object} is another cluster's: every object is made anew there, and deleted here (predicted)."
+        elif kind == PROVIDER and any(change.path == "context" for change in item.fields):
             yield f"{item.object} changes: the stack may go to another cluster."
 
 

@@ -16,7 +16,7 @@ MASK = "(masked)"
 
 _SHOWN = re.compile(
     r"""
-    (apiVersion | kind | type | context | enableServerSideApply
+    (apiVersion | kind | type | context | clusterIdentifier | enableServerSideApply
     | metadata\.(name | namespace | labels\..+)
     | (metadata | spec\.template\.metadata)\.annotations\.(warmline\.dev/(?!floor).+ | pulumi\.com/skipAwait)
     | spec\.template\.metadata\.labels\..+

@@ -55,7 +55,7 @@ class Built(StackOnDisk):
         argv = ["pulumi", *arguments, "-s", STACK, "--non-interactive", "--color", "never"]
         done = subprocess.run(
             argv,
-            # Always the same way there: the engine takes another address for another cluster, and builds all anew.
+            # Through the gate, which can hold a write of the engine's.
             env={**self.environment, "KUBECONFIG": str(self.gate.kubeconfig)},
             cwd=REPOSITORY,
             stdin=subprocess.DEVNULL,

@@ -121,11 +121,33 @@ def test_a_renamed_object_without_an_alias_is_a_finding(base: Objects) -> None:
 
 
 def test_another_cluster_is_a_finding(base: Objects) -> None:
+    """One that had no name may be the same; one of another name is not, and Pulumi builds all of it there."""
+    named, moved = _in_context(base, "prod"), _in_context(base, "prod-2")
+    assert compare(base, named).findings == ("Provider cluster changes: the stack may go to another cluster.",)
+    comparison = compare(named, moved)
+    assert comparison.findings == (
+        "Provider cluster is another cluster's: every object is made anew there, and deleted here (predicted).",
+    )
+    text = document("t", comparison)
+    assert "| replaced (predicted) | `Provider cluster` | `clusterIdentifier` | `prod` | `prod-2` |" in text
+    assert "1 replaced (predicted)" in text
+
+
+def test_a_cluster_that_is_only_named_as_one_is_no_finding(base: Objects) -> None:
+    """As it is where a program of before is compared with one that names it."""
+    before = _in_context(base, "prod")
+    provider = next(item for item in before if item["type"] == "pulumi:providers:kubernetes")
+    del provider["inputs"]["clusterIdentifier"]
+    comparison = compare(before, _in_context(base, "prod"))
+    assert comparison.findings == ()
+    assert [item.replaced_by for item in comparison.changed] == [()]
+
+
+def _in_context(base: Objects, context: str) -> Objects:
     moved = copy.deepcopy(base)
     provider = next(item for item in moved if item["type"] == "pulumi:providers:kubernetes")
-    provider["inputs"]["context"] = "prod"
-    (finding,) = compare(base, moved).findings
-    assert finding.startswith("Provider cluster changes")
+    provider["inputs"] |= {"context": context, "clusterIdentifier": context}
+    return moved
 
 
 @pytest.mark.parametrize(

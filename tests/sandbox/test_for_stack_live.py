@@ -110,6 +110,18 @@ def test_a_second_preview_has_nothing_to_do(stage: Stage) -> None:
     assert ran.exit_code == 0, ran.stdout + ran.stderr
 
 
+def test_another_address_of_the_same_cluster_is_no_other_cluster(stage: Stage, tmp_path: Path) -> None:
+    """From another file, as on another machine; an object that Pulumi took for another cluster's it would replace."""
+    environment = environment_of(stage.rehearsal, stage.directory)
+    text = Path(environment["KUBECONFIG"]).read_text()
+    other = tmp_path / "kubeconfig"
+    other.write_text(text.replace("https://127.0.0.1:", "https://localhost:"))
+    assert other.read_text() != text
+    there = replace(stage, commands=Commands(REPOSITORY, {**environment, "KUBECONFIG": str(other)}))
+    ran = there.pulumi("preview", "--expect-no-changes")
+    assert ran.exit_code == 0, ran.stdout + ran.stderr
+
+
 def test_the_baseline_is_ready_and_answers_through_the_balancer(stage: Stage) -> None:
     eventually(lambda: stage.ready() == 2)
     url = for_stack.balancer_url(stage.directory)
