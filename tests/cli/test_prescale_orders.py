@@ -8,36 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from cli.main import warmline
 from prescale import clock
-from prescale import cluster as clustering
-from prescale import sync as syncing
 from prescale.lead_time.history import NOTHING
 from prescale.lead_time.kind import kind_of
 from prescale.lead_time.start import Phases, Start
 from stacks.loader import load_platform
+from tests.cli.prescale_command import run
 from tests.cli.stack_folder import edit
 from tests.core.api_double import ApiDouble
-from tests.core.cluster_double import scaled_object
 
 ORDER = ("support-bot", "--for", "2h", "--reason", "on the news")
-
-
-@pytest.fixture
-def api(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> ApiDouble:
-    double = ApiDouble(scaled_object())
-    monkeypatch.setattr(clustering.Cluster, "of", lambda *_: double.cluster())
-    monkeypatch.setattr(syncing, "IN_FORCE_WITHIN_S", 0.02)
-    return double
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(warmline, ["prescale", *arguments, "-s", "local"])
-    assert "Traceback" not in result.output
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result
 
 
 def data(*arguments: str) -> dict[str, Any]:

@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from rich.console import Console
 
-from cli.main import warmline
 from cli.prescale.watch_table import drawn
 from cli.prescale.watch_text import lines
 from prescale import asking
@@ -17,6 +15,7 @@ from prescale.clock import span
 from prescale.lead_time.progress import Progress
 from prescale.watching import loop
 from stacks.reach import OutOfReach
+from tests.cli.prescale_command import run
 from tests.cli.stack_folder import copied_stacks, edit
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import scaled_object
@@ -35,13 +34,6 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ApiDouble:
     monkeypatch.setattr(asking, "asker", lambda *_: lambda pods: dict.fromkeys(state.name for state, _ in pods))
     monkeypatch.setattr("prescale.watching.eyes.asker", asking.asker)
     return double
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(warmline, ["prescale", *arguments, "-s", "local"])
-    assert "Traceback" not in result.output
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result
 
 
 def ready() -> list[dict[str, Any]]:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from click.testing import CliRunner, Result
 
-from cli.main import warmline
 from prescale import asking
 from prescale import cluster as clustering
+from tests.cli.prescale_command import run
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import adopted_hpa
 from tests.core.test_warmth import pod
@@ -51,13 +50,6 @@ def chat_is_adopted(api: ApiDouble, stacks: Path) -> Callable[..., None]:
             one["metadata"]["labels"] = {"app": "vllm"}
 
     return adopt
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(warmline, ["prescale", *arguments, "-s", "local"])
-    assert "Traceback" not in result.output
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def test_status_finds_that_keda_is_missing(api: ApiDouble) -> None:

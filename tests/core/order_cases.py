@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from prescale.clock import Clock
-from prescale.orders.giving import Author
+from prescale.orders.giving import Answer, Author, raise_floor
 from prescale.orders.order import Order, Term, cancel_of, of_a_service
+from prescale.orders.uninstall import Uninstall
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
 from prescale.window import Timetable
 from tests.core.api_double import ApiDouble
+from tests.core.cluster_double import scaled_object
 from tests.core.decision_cases import HERE, HOUR, at
 
 BOT = "support-bot"
 ALICE = Author("alice@laptop", "on the news")
+NAME = "now-support-bot-20271029T1430Z"
 
 
 def now(floor: int = 12, until_s: float = 2 * HOUR, at_s: float = 0) -> Order:
@@ -44,3 +48,21 @@ def runner(api: ApiDouble, seconds: float = 0, *windows: Any) -> Outcome:
     cluster = api.cluster()
     cluster.clock = Clock  # type: ignore[method-assign]
     return sync(Run("local", Timetable(HERE, windows), (BOT,), cluster, lambda: at(seconds)))[0]
+
+
+def api_of(**settings: Any) -> ApiDouble:
+    return ApiDouble(scaled_object(**settings))
+
+
+def for_hours(hours: float) -> Callable[[Any], Any]:
+    return lambda at: at.add(seconds=hours * HOUR)
+
+
+def order_now(api: ApiDouble, seconds: float = 0, *windows: Any, floor: int = 12, dry_run: bool = False) -> Answer:
+    return raise_floor(hand(api, seconds, *windows, dry_run=dry_run), BOT, floor, for_hours(2), ALICE)
+
+
+def uninstaller(api: ApiDouble, seconds: float = 0, *windows: Any) -> Uninstall:
+    run = hand(api, seconds, *windows, kind=Uninstall)
+    assert isinstance(run, Uninstall)
+    return run

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from whenever import Instant
 
-from prescale import sync as syncing
 from prescale.clock import Clock, moment
 from prescale.outcome import Outcome
 from prescale.pod_states import pod_states
@@ -24,6 +23,8 @@ from tests.core.cluster_double import scaled_object, seen
 from tests.core.stack_files import Edit, all_of, calendar, stack, swap
 from tests.core.test_warmth import pod
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 NEW_YORK, KOLKATA = "America/New_York", "Asia/Kolkata"
 AT_ONCE = swap("cold_start: {weights_s: 120, engine_start_s: 180}", "cold_start: {weights_s: 0, engine_start_s: 1}")
 SIXTY = all_of(swap("max_nodes: 18", "max_nodes: 60"), swap("max: 16}", "max: 60}"))
@@ -34,12 +35,6 @@ def event(name: str, start: str, end: str, floor: int = 7) -> str:
     """An event whose load comes to `floor` replicas of 40 requests in flight."""
     demand = f"services: {{support-bot: {{rps: {floor * 40}, request_duration_s: 1, headroom_pct: 0}}}}"
     return f"name: {name}, start: '{start}', end: '{end}', {demand}"
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syncing, "IN_FORCE_WITHIN_S", 0.02)
-    monkeypatch.setattr(syncing, "POLL_S", 0.005)
 
 
 def run(api: ApiDouble, loaded: Stack, time: str) -> Outcome:

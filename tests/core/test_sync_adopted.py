@@ -8,7 +8,6 @@ import httpx2
 import pytest
 from msgspec import structs
 
-from prescale import sync as syncing
 from prescale.clock import Clock
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
@@ -20,15 +19,11 @@ from tests.core.api_double import HPAS, OBJECTS, ApiDouble
 from tests.core.cluster_double import BY, adopted_hpa, foreign, scaled_object
 from tests.core.decision_cases import HERE, HOUR, at, window
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 HPA = Adopted(kind="HorizontalPodAutoscaler", name="vllm", pod_labels={"app": "vllm"})
 SCALED_OBJECT = Adopted(kind="ScaledObject", name="vllm", pod_labels={"app": "vllm"})
 BEFORE = -2 * HOUR
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syncing, "IN_FORCE_WITHIN_S", 0.02)
-    monkeypatch.setattr(syncing, "POLL_S", 0.005)
 
 
 def run(

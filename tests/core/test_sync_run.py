@@ -15,7 +15,6 @@ from msgspec import structs
 from whenever import Instant
 
 from prescale import absence
-from prescale import sync as syncing
 from prescale.clock import Clock
 from prescale.cluster import Cluster
 from prescale.outcome import Outcome
@@ -27,13 +26,9 @@ from tests.core.api_double import ApiDouble, config
 from tests.core.cluster_double import scaled_object
 from tests.core.decision_cases import HERE, HOUR, at, window
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 SERVER = "https://api.example:6443"
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syncing, "IN_FORCE_WITHIN_S", 0.02)
-    monkeypatch.setattr(syncing, "POLL_S", 0.005)
 
 
 def run(api: ApiDouble, seconds: float = 0, *windows: Any, dry_run: bool = False) -> tuple[Outcome, ...]:
