@@ -68,8 +68,8 @@ def keep(stack: Stack, brief: Brief, now: Instant) -> None:
         code=_code(),
         since=int(now.timestamp()),
         day=_day(now, brief.zone),
-        texts={str(path): digest for path, digest in stack.digests.items()},
-        there=sorted(str(path) for path in evidence),
+        texts={os.path.abspath(path): digest for path, digest in stack.digests.items()},  # noqa: PTH100 - links stay
+        there=sorted(map(os.path.abspath, evidence)),
         brief=brief,
     )
     with suppress(OSError, RuntimeError):
@@ -117,16 +117,20 @@ def _day(now: Instant, zone: str) -> str:
 
 def _code() -> str:
     """Another one as soon as any module of ours is another; read from the folders alone."""
-    seen = sorted((entry.path, entry.stat().st_mtime_ns) for folder in _SOURCES for entry in _modules(folder))
+    modules = (entry for package in _SOURCES for entry in _modules(package))
+    seen = sorted((entry.path, entry.stat().st_mtime_ns, entry.stat().st_size) for entry in modules)
     return hashlib.sha256(repr((sys.version, seen)).encode()).hexdigest()
 
 
-def _modules(folder: os.PathLike[str]) -> Iterator[os.DirEntry[str]]:
-    for entry in os.scandir(folder):
-        if entry.is_dir():
-            yield from _modules(entry)
-        elif not entry.name.endswith(".pyc"):
-            yield entry
+def _modules(package: os.PathLike[str]) -> Iterator[os.DirEntry[str]]:
+    entries = list(os.scandir(package))
+    # In a checkout the folders of stacks lie beside our modules, with all their evidence.
+    if any(entry.name == "__init__.py" for entry in entries):
+        for entry in entries:
+            if entry.is_dir():
+                yield from _modules(entry)
+            elif entry.name.endswith(".py"):
+                yield entry
 
 
 def _forget_those_long_before(file: Path) -> None:

@@ -113,6 +113,15 @@ def test_the_files_beside_events_yaml_count_as_well(tmp_path: Path) -> None:
     assert keeping.recall(folder, later(60)) is None
 
 
+def test_a_stack_named_from_here_is_found_from_there(
+    loaded: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    brief = keep(load_stack("local", Path("stacks")))
+    monkeypatch.chdir("/")
+    assert keeping.recall(loaded.folder, later(1)) == brief
+
+
 def test_evidence_that_is_gone_is_found_missing(loaded: Stack) -> None:
     keep(loaded)
     evidence = loaded.platform.services["support-bot"].capacity.evidence
@@ -136,11 +145,15 @@ def test_another_day_of_the_calendar_is_another_brief(loaded: Stack) -> None:
 def test_other_code_makes_its_own(loaded: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = tmp_path / "code" / "inner"
     code.mkdir(parents=True)
+    for folder in (code.parent, code):
+        (folder / "__init__.py").touch()
     (code / "module.py").write_text("a = 1\n")
     monkeypatch.setattr(keeping, "_SOURCES", [code.parent])
     keep(loaded)
     assert keeping.recall(loaded.folder, later(1))
     (code / "module.pyc").write_text("compiled\n")
+    (code.parent / "prod").mkdir()
+    (code.parent / "prod" / "not_ours.py").touch()
     assert keeping.recall(loaded.folder, later(1))
     os.utime(code / "module.py", (1, 1))
     assert keeping.recall(loaded.folder, later(1)) is None
