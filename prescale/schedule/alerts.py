@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from prescale.observed import FIELDS
 from prescale.runs.exposition import PREFIX
+from prescale.schedule import kube_state
 from stacks import runner
 from stacks.loader import Stack
-from stacks.spec import Service
 
 RunnerKind = Literal["cron", "cronjob"]
 
@@ -34,6 +35,7 @@ class _Rule:
     for_s: int
     summary: str
     runbook: str
+    service: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,10 @@ class Watched:
     def silent_s(self) -> int:
         return SILENT_PERIODS * self.every_min * 60
 
-    def own(self, name: str) -> str:
-        """A metric of the run's, of this stack."""
-        return f'{PREFIX}{name}{{stack="{self.stack.name}"}}'
+    def own(self, name: str, service: str | None = None) -> str:
+        """A metric of the run's, of this stack, or of one service of it."""
+        of_one = "" if service is None else f',serving_service="{service}"'
+        return f'{PREFIX}{name}{{stack="{self.stack.name}"{of_one}}}'
 
     def of_job(self, name: str) -> str:
         """A metric of the CronJob, as kube-state-metrics has it."""
@@ -81,7 +84,11 @@ def _rule(watched: Watched, rule: _Rule) -> dict[str, Any]:
         "alert": rule.alert,
         "expr": rule.expr,
         **({"for": f"{rule.for_s}s"} if rule.for_s else {}),
-        "labels": {"severity": rule.severity, "stack": watched.stack.name},
+        "labels": {
+            "severity": rule.severity,
+            "stack": watched.stack.name,
+            **({"service": rule.service} if rule.service else {}),
+        },
         "annotations": {"summary": rule.summary, "runbook": rule.runbook},
     }
 
@@ -175,8 +182,8 @@ def _of_cronjob(watched: Watched) -> Iterator[_Rule]:
         "that need a person, 2 names file and line, 3 the address that did not answer.",
     )
     for service_name, service in watched.stack.platform.services.items():
-        raised = _raised(watched, service_name, service)
-        ready = f'kube_deployment_status_replicas_ready{{namespace="{space}",deployment="{service_name}"}}'
+        raised = kube_state.raised(watched.stack, service_name, service)
+        ready = kube_state.ready(watched.stack, service_name, service)
         yield _Rule(
             "WarmlineNotWarm",
             "critical",
@@ -187,6 +194,7 @@ def _of_cronjob(watched: Watched) -> Iterator[_Rule]:
             f"`warmline prescale status -s {name}` says what is missing and by when it will be there; the calendar's "
             f"margin ({watched.stack.calendar.ready_margin_s} s) is what is left before the start. Pending pods: "
             "`kubectl describe pod`, then nodes, quota and capacity. Pods that do not get Ready: their logs.",
+            service_name,
         )
 
 
@@ -194,12 +202,15 @@ def _outlived(watched: Watched) -> Iterator[_Rule]:
     name = watched.stack.name
     if watched.kind == "cron":
         success = watched.own("last_success_timestamp_seconds")
-        # As long as the last word of a run is that the event goes on, the floor is where it should be.
-        known = f" unless on () max({watched.own('floor_until_timestamp_seconds')}) > time()"
     else:
-        success, known = watched.of_job("kube_cronjob_status_last_successful_time"), ""
+        success = watched.of_job("kube_cronjob_status_last_successful_time")
     for service_name, service in watched.stack.platform.services.items():
-        raised = _raised(watched, service_name, service)
+        raised = kube_state.raised(watched.stack, service_name, service)
+        # As long as the last word of a run is that the service's event goes on, its floor is where it should be.
+        until = watched.own("floor_until_timestamp_seconds", service_name)
+        known = f" unless on () max({until}) > time()" if watched.kind == "cron" else ""
+        kind, held = kube_state.held_by(service_name, service)
+        back = f"set {FIELDS[kind].minimum} of {kind} {held} back to its baseline annotation"
         yield _Rule(
             "WarmlineFloorOutlivesItsEnd",
             "warning",
@@ -207,11 +218,6 @@ def _outlived(watched: Watched) -> Iterator[_Rule]:
             FORGOTTEN_S,
             f"{service_name} of stack {name}: a floor of {{{{ $value }}}} is up, and no runner to let it go.",
             f"It costs GPUs and takes no harm else. `warmline prescale sync -s {name}` lets go of what is over; if "
-            "nobody is to run it any more, set minReplicaCount of the ScaledObject back to its baseline annotation.",
+            f"nobody is to run it any more, {back}.",
+            service_name,
         )
-
-
-def _raised(watched: Watched, name: str, service: Service) -> str:
-    """The HPA's minimum where it is above the baseline. At a baseline of 0 KEDA's HPA has 1."""
-    where = f'namespace="{watched.stack.platform.namespace}",horizontalpodautoscaler="keda-hpa-{name}"'
-    return f"kube_horizontalpodautoscaler_spec_min_replicas{{{where}}} > {max(service.replicas.min, 1)}"

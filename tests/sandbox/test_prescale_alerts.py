@@ -14,7 +14,8 @@ import yaml
 from prescale.runs.exposition import exposition
 from prescale.schedule.alerts import RunnerKind, Watched, rules_file
 from sandbox.toolchain.ensure import ensure
-from stacks.loader import load_stack
+from stacks.loader import Stack, load_stack
+from tests.core.stack_files import swap, write_stack
 from tests.core.test_runs import FAILED, REPORT
 
 pytestmark = pytest.mark.sandbox
@@ -110,12 +111,18 @@ def run(promtool: Path, *arguments: str, text: str | None = None) -> subprocess.
     return subprocess.run([promtool, *arguments], input=text, capture_output=True, text=True, check=False)
 
 
-def rules(kind: RunnerKind) -> dict[str, Any]:
-    return rules_file(Watched(load_stack("local"), kind, 2))
+def rules(kind: RunnerKind, stack: Stack | None = None) -> dict[str, Any]:
+    return rules_file(Watched(stack or load_stack("local"), kind, 2))
 
 
-def played(tmp_path: Path, kind: RunnerKind, series: Mapping[str, str], checks: list[dict[str, Any]]) -> Path:
-    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules(kind)))
+def played(
+    tmp_path: Path,
+    kind: RunnerKind,
+    series: Mapping[str, str],
+    checks: list[dict[str, Any]],
+    stack: Stack | None = None,
+) -> Path:
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules(kind, stack)))
     test = {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
@@ -126,10 +133,10 @@ def played(tmp_path: Path, kind: RunnerKind, series: Mapping[str, str], checks: 
     return path
 
 
-def firing(alert: str, minute: int, labels: list[str]) -> dict[str, Any]:
+def firing(alert: str, minute: int, labels: list[str], by: str = "alertname, stack") -> dict[str, Any]:
     """How many of an alert's series fire then; Prometheus keeps them as the series ALERTS."""
     samples = [{"labels": text, "value": 1} for text in labels]
-    expr = f'count by (alertname, stack) (ALERTS{{alertstate="firing",alertname="{alert}"}}) > bool 0'
+    expr = f'count by ({by}) (ALERTS{{alertstate="firing",alertname="{alert}"}}) > bool 0'
     return {"expr": expr, "eval_time": f"{minute}m", "exp_samples": samples}
 
 
@@ -165,10 +172,55 @@ def test_a_run_that_fails_is_told_as_that_and_not_as_a_floor(promtool: Path, tmp
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.fixture
+def several(tmp_path: Path) -> Stack:
+    """Three services: one that is built, and two whose ScaledObject and HPA others made."""
+    folder = write_stack(tmp_path / "stacks", platform=swap("max_nodes: 18", "max_nodes: 60"))
+    text = (folder / "platform.yaml").read_text()
+    body = text[text.index("  support-bot:") :]
+    for name, kind, held in (("a", "ScaledObject", "their-object"), ("b", "HorizontalPodAutoscaler", "their-hpa")):
+        adopted = f"    adopted: {{kind: {kind}, name: {held}, pod_labels: {{app: x}}}}\n"
+        text += body.replace("  support-bot:\n", f"  {name}:\n{adopted}").replace("support-8b\n", f"{name}-8b\n", 1)
+    (folder / "platform.yaml").write_text(text)
+    return load_stack("local", tmp_path / "stacks")
+
+
+def test_what_others_made_is_watched_by_its_own_name_and_one_service_hides_no_other(
+    promtool: Path, tmp_path: Path, several: Stack
+) -> None:
+    """No run for long. The one that is built has its event still; the other two floors are nobody's any more."""
+    hpas = {"support-bot": "keda-hpa-support-bot", "a": "keda-hpa-their-object", "b": "their-hpa"}
+    series = {HPA.replace("keda-hpa-support-bot", hpa): "7x99" for hpa in hpas.values()}
+    series |= {own("last_success_timestamp_seconds"): "0x99", service("floor_until_timestamp_seconds"): "9000x99"}
+    alert = "WarmlineFloorOutlivesItsEnd"
+    fired = [f'{{alertname="{alert}", service="{name}"}}' for name in ("a", "b")]
+    checks = [firing(alert, 32, fired, by="alertname, service")]
+    result = run(promtool, "test", "rules", str(played(tmp_path, "cron", series, checks, several)))
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_of_what_others_made_the_hpa_knows_the_deployment(promtool: Path, tmp_path: Path, several: Stack) -> None:
+    info = 'kube_horizontalpodautoscaler_info{namespace="serving",horizontalpodautoscaler="%s",scaletargetref_kind='
+    series = {
+        HPA.replace("keda-hpa-support-bot", "their-hpa"): "7x99",
+        HPA.replace("keda-hpa-support-bot", "keda-hpa-their-object"): "7x99",
+        info % "their-hpa" + '"Deployment",scaletargetref_name="x"}': "1x99",
+        info % "keda-hpa-their-object" + '"Deployment",scaletargetref_name="y"}': "1x99",
+        READY.replace("support-bot", "x"): "6x99",
+        READY.replace("support-bot", "y"): "7x99",
+    }
+    checks = [firing("WarmlineNotWarm", 6, ['{alertname="WarmlineNotWarm", service="b"}'], by="alertname, service")]
+    result = run(promtool, "test", "rules", str(played(tmp_path, "cronjob", series, checks, several)))
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("are_several", [False, True])
 @pytest.mark.parametrize("kind", ["cron", "cronjob"])
-def test_the_rules_are_valid(promtool: Path, tmp_path: Path, kind: RunnerKind) -> None:
+def test_the_rules_are_valid(
+    promtool: Path, tmp_path: Path, several: Stack, kind: RunnerKind, *, are_several: bool
+) -> None:
     path = tmp_path / "rules.yaml"
-    path.write_text(yaml.safe_dump(rules(kind)))
+    path.write_text(yaml.safe_dump(rules(kind, several if are_several else None)))
     result = run(promtool, "check", "rules", "--lint=all", "--lint-fatal", str(path))
     assert result.returncode == 0, result.stdout + result.stderr
 
