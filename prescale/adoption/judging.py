@@ -171,16 +171,16 @@ def _applied_by(it: Scaler) -> Iterator[str]:
     found = [*(one for _, one in owners.applied_by_tools(metadata, kind)), *owners.applied_last(metadata, kind)]
     for one in found:
         yield f"{one.what}: {one.got}, expected {one.expected}. {one.fix}"
-    if not found and owners.is_argos(metadata):
-        name = argo_application(metadata)
+    name = argo_application(metadata)
+    if name and not found and owners.is_argos(metadata):
         yield f"Argo CD's Application {name} heals what differs from its repository. {owners.ignore_it(kind)}"
 
 
 def _floor_now(asked: Asked, it: Scaler, *, is_new: bool) -> Iterator[str]:
-    live, baseline, field = it.observed.live, asked.replicas.min, it.observed.fields.minimum
-    run = f"`warmline prescale sync -s {asked.stack}`"
     if not is_new:
         return
+    live, baseline, field = it.observed.live, asked.replicas.min, it.observed.fields.minimum
+    run = f"`warmline prescale sync -s {asked.stack}`"
     if live > baseline:
         kept = f"counts as a person's: it is kept for {KEPT_FOR_S // 3600} h from the next {run} on, then {baseline}"
         yield f"its {field} of {live} is above the baseline and {kept}"
@@ -191,6 +191,10 @@ def _floor_now(asked: Asked, it: Scaler, *, is_new: bool) -> Iterator[str]:
 
 
 def _unseen(it: Scaler, look: Look) -> Iterator[str]:
+    metadata = it.typed.metadata
+    if owners.is_argos(metadata) and argo_application(metadata) is None:
+        fix = owners.ignore_it(it.observed.kind)
+        yield f"it has a mark of Argo CD's and no Application's name: see that none heals it. {fix}"
     kind, name = it.scales
     if kind != "Deployment":
         yield f"it scales {kind} {name}: whether pod_labels mean its pods was not checked, Deployments are"

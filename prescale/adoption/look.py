@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from prescale.cluster import Cluster
 from prescale.objects import Denied
 from prescale.observed import OBSERVE, Observed
-from prescale.preflight.kinds.meta import Shape, typed
+from prescale.preflight.kinds.meta import typed
 from prescale.preflight.kinds.workload import Autoscaler, Deployment, ScaledObject
 from prescale.preflight.reading import listed
 from prescale.preflight.seen import AUTOSCALERS, DEPLOYMENTS, SCALED_OBJECTS
@@ -19,7 +19,6 @@ from prescale.targets import scaled_object_of
 from stacks.reach import OutOfReach
 from stacks.scaler import Kind
 
-S = TypeVar("S", bound=Shape)
 Key = tuple[Kind, str]
 
 

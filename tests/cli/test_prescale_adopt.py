@@ -280,6 +280,14 @@ class TestTold:
         play.it["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": "models:apps/Deployment:serving/vllm"}
         assert "! Argo CD's Application models heals what differs from its repository." in play.adopt(code=1).stdout
 
+    def test_a_mark_of_argo_cds_that_names_no_application_is_a_note(self, play: Play) -> None:
+        """A chart may bring one along where there is no Argo CD at all."""
+        play.it["metadata"]["managedFields"] = []
+        play.it["metadata"]["annotations"] = {"argocd.argoproj.io/sync-wave": "3"}
+        said = play.adopt().stdout
+        assert "  it has a mark of Argo CD's and no Application's name: see that none heals it. Take spec.min" in said
+        assert "None" not in said
+
     def test_what_kubectl_applied(self, play: Play) -> None:
         play.it["metadata"]["managedFields"] = []
         kept = json.dumps({"spec": {"minReplicas": 2, "minReplicaCount": 2}})

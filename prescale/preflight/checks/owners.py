@@ -106,14 +106,12 @@ def last_applied(target: Target) -> Iterator[Found]:
 def argo(target: Target) -> Iterator[Found | Unsure]:
     """An Application that tracks the object heals it back, unless it was told to leave the floor alone."""
     name = argo_application(target.scaler.metadata)
-    if name is None:
-        return
-    found = _application(target, name)
+    found = _application(target, name) if name else None
     if found is None:
         # Helm's charts set one of these labels, too: then there is no Argo CD behind it.
         if is_argos(target.scaler.metadata):
-            ignored = f"ignoreDifferences for {pointer(target.observed.kind)}"
-            yield Unsure(f"Argo CD's Application {name} is not in this cluster: see that it has {ignored}")
+            which = f"Application {name} is not in this cluster" if name else "Application is not named on it"
+            yield Unsure(f"Argo CD's {which}: see that it has ignoreDifferences for {pointer(target.observed.kind)}")
     elif not _leaves_alone(found, target):
         yield Found(
             what=f"Argo CD Application {name}",

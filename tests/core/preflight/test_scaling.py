@@ -446,6 +446,15 @@ def test_argo_cd_of_another_cluster_cannot_be_asked() -> None:
     )
 
 
+def test_a_mark_of_argo_cds_that_names_no_application_is_said() -> None:
+    bent = world()
+    metadata(bent)["annotations"]["argocd.argoproj.io/sync-wave"] = "3"
+    report = bent.report()
+    assert report.findings == ()
+    (unsure,) = report.not_checked
+    assert (unsure.check, unsure.because.partition(":")[0]) == ("owner", "Argo CD's Application is not named on it")
+
+
 def test_helms_label_is_not_argo_cds() -> None:
     bent = world()
     metadata(bent)["labels"]["app.kubernetes.io/instance"] = "keda-objects"
