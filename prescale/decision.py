@@ -78,13 +78,13 @@ def decide(
         kept = Kept(observed.live, claiming.kept_until(claims.events, clock.now))
     target = max(wanted, kept.floor if kept else 0, 0 if may_lower else observed.live)
 
-    notes = [*claims.notes, *_told(observed, before, kept, wanted, target)]
     findings += _not_in_force(observed, claims)
     warm = _still_warm(observed, before, claims)
     if target > observed.max_replicas:
         findings.append(_above_ceiling(observed, kept, target))
-        patch = None
-    elif remembered is None and target == observed.live:
+        target = _below_ceiling(observed, baseline, claims) or target
+    notes = [*claims.notes, *_told(observed, before, kept, wanted, target)]
+    if target > observed.max_replicas or (remembered is None and target == observed.live):
         patch = None
     else:
         activation = _activation(observed, before, claims, target, may_lower=may_lower)
@@ -134,7 +134,7 @@ def _told(observed: Observed, before: Record, kept: Kept | None, wanted: int, ta
         notes.append(f"a person's {before.kept.floor} is let go")
     if _is_stuck(observed, target):
         notes.append(f"it is at 0 replicas: force-activation has KEDA bring up {target}, whatever its trigger says")
-    if before.set_to is not None and live < min(wanted, before.set_to):
+    if before.set_to is not None and live < min(wanted, before.set_to) and target <= observed.max_replicas:
         notes.append(f"somebody lowered {before.set_to} to {live}; raised again")
     return notes
 
@@ -147,6 +147,13 @@ def _above_ceiling(observed: Observed, kept: Kept | None, target: int) -> str:
         return f"{broken}. Set it to {observed.max_replicas} or less; nothing was changed."
     refused = f"a {observed.fields.minimum} of {target} was refused, it is above {ceiling}"
     return f"{refused}. {claiming.raise_ceiling(observed)}"
+
+
+def _below_ceiling(observed: Observed, baseline: int | None, claims: Claims) -> int | None:
+    """What can be raised to all the same: who asks for too much keeps nobody else's floor down."""
+    asked = (baseline or 0, *(held.floor for held in claims.events))
+    most = max((floor for floor in asked if floor <= observed.max_replicas), default=0)
+    return most if most > observed.live else None
 
 
 def _not_in_force(observed: Observed, claims: Claims) -> list[str]:

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from prescale import record as book
+from prescale.record import Held, Record
 from stacks import ownership
 from tests.core.cluster_double import scaled_object
-from tests.core.decision_cases import HOUR, minimum, run, window
+from tests.core.decision_cases import HERE, HOUR, at, minimum, run, window
 
 
 class TestZero:
@@ -74,6 +76,24 @@ class TestRefused:
     def test_the_event_that_fits_is_raised(self) -> None:
         target, _ = run(scaled_object(maximum=5), [window(), window("small", 4)])
         assert minimum(target) == 4
+
+    @pytest.mark.parametrize("calendar", [HERE, "staging/events.yaml"])
+    def test_one_that_a_lowered_ceiling_refuses_keeps_no_other_down(self, calendar: str) -> None:
+        """Raised to 12, then somebody's manifest put 2 and a ceiling of 10 in place, in one apply."""
+        noted = Record(12, (Held(calendar, "large", 12, at(HOUR)),), activated=True).text()
+        target = scaled_object(2, 10, annotations={ownership.FLOOR_ANNOTATION: noted})
+        target, decision = run(target, [window("small", 8)])
+        assert (minimum(target), decision.target) == (8, 8)
+        assert "a minReplicaCount of 12 was refused, it is above the live ceiling of 10" in decision.findings[0]
+        left = book.parse(target["metadata"]["annotations"][ownership.FLOOR_ANNOTATION])
+        assert {held.event for held in left.events} == {"large", "small"}
+        target, decision = run(target, [window("small", 8)], 60)
+        assert (minimum(target), decision.patch, len(decision.findings)) == (8, None, 1)
+        target, decision = run(target, [], 60)
+        assert (minimum(target), decision.patch) == (8, None), (
+            "nothing is lowered, and nobody is said to have raised it"
+        )
+        assert not any("raised again" in note for note in decision.notes)
 
     def test_a_ceiling_lowered_under_a_raised_floor_changes_nothing(self) -> None:
         target, _ = run(scaled_object(), [window()])
