@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prescale.adoption.judging import Asked, judge
@@ -14,6 +14,8 @@ from prescale.orders.uninstall import Uninstall, active_events, at_baseline
 from prescale.sync import ATTEMPTS
 from prescale.targets import is_of
 from stacks.scaler import Kind
+
+OFTEN = f"somebody else wrote it {ATTEMPTS} times while we tried. Nothing was changed."
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,6 @@ class Taken:
     findings: tuple[str, ...] = ()
 
 
-OFTEN = f"somebody else wrote it {ATTEMPTS} times while we tried. Nothing was changed."
-
-
 def adopt(cluster: Cluster, asked: Asked, *, dry_run: bool) -> Taken:
     """Take the object, unless it cannot be taken.
 
@@ -39,20 +38,20 @@ def adopt(cluster: Cluster, asked: Asked, *, dry_run: bool) -> Taken:
         OutOfReach: the cluster did not answer.
     """
     kind, name = asked.key
+    left = Taken(kind, name, asked.service, is_adopted=False)
     for _ in range(ATTEMPTS):
         verdict = judge(asked, look(cluster))
         if verdict.refused:
-            return Taken(kind, name, asked.service, is_adopted=False, findings=verdict.refused)
-        said = {"notes": verdict.notes, "findings": verdict.findings}
+            return replace(left, findings=verdict.refused)
         try:
             if verdict.patch is not None and not dry_run:
                 cluster.patch(kind, name, verdict.patch)
         except Conflict:
             continue
         except Refused as error:
-            return Taken(kind, name, asked.service, is_adopted=False, findings=(_refused(kind, name, error),))
-        return Taken(kind, name, asked.service, is_adopted=True, patch=verdict.patch, **said)
-    return Taken(kind, name, asked.service, is_adopted=False, findings=(OFTEN,))
+            return replace(left, findings=(_refused(kind, name, error),))
+        return replace(left, is_adopted=True, patch=verdict.patch, notes=verdict.notes, findings=verdict.findings)
+    return replace(left, findings=(OFTEN,))
 
 
 def let_go(run: Uninstall, kinds: tuple[Kind, ...], name: str) -> Taken:
@@ -68,23 +67,20 @@ def let_go(run: Uninstall, kinds: tuple[Kind, ...], name: str) -> Taken:
         found = _adopted(run, kinds, name)
         if isinstance(found, Taken):
             return found
+        it = Taken(found.kind, name, found.service, is_adopted=True)
         if held := _held(run, found):
-            return Taken(found.kind, name, found.service, is_adopted=True, findings=held)
+            return replace(it, findings=held)
         decision = at_baseline(found)
         if decision.patch is None:
-            return Taken(found.kind, name, found.service, is_adopted=True, findings=decision.findings)
+            return replace(it, findings=decision.findings)
         try:
             if not run.dry_run:
                 run.objects.patch(found.kind, name, decision.patch)
         except Conflict:
             continue
         except Refused as error:
-            return Taken(
-                found.kind, name, found.service, is_adopted=True, findings=(_refused(found.kind, name, error),)
-            )
-        return Taken(
-            found.kind, name, found.service, is_adopted=False, patch=decision.patch, findings=decision.findings
-        )
+            return replace(it, findings=(_refused(found.kind, name, error),))
+        return replace(it, is_adopted=False, patch=decision.patch, findings=decision.findings)
     return Taken(kinds[0], name, None, is_adopted=True, findings=(OFTEN,))
 
 

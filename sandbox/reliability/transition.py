@@ -51,7 +51,8 @@ def is_done(ran: Ran) -> bool:
     """Whether a run did all that it had to, also where it says that what it raised comes too late."""
     if ran.exit_code != 1 or not ran.stdout:
         return ran.exit_code == 0
-    return all(LATE in finding for each in ran.services for finding in each["findings"])
+    findings = [finding for each in ran.services for finding in each["findings"]]
+    return bool(findings) and all(LATE in finding for finding in findings)
 
 
 def wrong_after(ground: Ground, course: Course, ran: Ran) -> list[str]:
