@@ -1,8 +1,8 @@
 """What a run does once floors are in force: it looks at the pods of those events that are not known to be warm.
 
-A look costs two calls, for the lead times and the pods. It ends with one write for each event: what was seen Ready is
-noted on the object, and the starts that the pods tell of are kept, so that the runs after it have nothing to look at.
-Whatever goes wrong with it is a note: the floors are in force.
+A look costs one call, and one more for the lead times where the run has not read them. It ends once for each event:
+what was seen Ready is noted on the object, and the starts that the pods tell of are kept, so that the runs after it
+have nothing to look at. Whatever goes wrong with it is a note: the floors are in force.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ def follow(
         now: the API server's time, as far as it is known.
     """
     found = tuple(outcomes)
-    notes: list[str] = []
     try:
         raw = pods_of(cluster, stack)
     except OutOfReach as error:
         said = f"the pods are not shown, so nobody knows how many are Ready: {error.reason}"
-        return Followed(_judged_by_hpas(cluster, by, found, wanted, now), (*notes, said))
+        return Followed(_judged_by_hpas(cluster, by, found, wanted, now), (said,))
     pods = pod_states(raw)
     there = {service: tuple(pod for pod in pods if pod.service == service) for service in wanted}
     judged = tuple(_judged(outcome, by, wanted, there, now) for outcome in found)
     warm = {service: floor for service, need in wanted.items() if (floor := lateness.warm(need, there[service]))}
+    notes: list[str] = []
     if warm:
         notes += _remember(cluster, stack, raw, now)
         notes += [note for outcome in found if (note := _note_warm(cluster, outcome, warm.get(outcome.service, 0)))]
