@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.config.models import Context, User
+from lightkube.core.exceptions import ConfigError
 
 from prescale.kubeconfig_entries import ClusterEntry, File
 from stacks.faults import Fault, InputError
@@ -19,6 +20,9 @@ from stacks.reach import OutOfReach
 from stacks.yaml_text import parse
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+# Source: Kubernetes 1.34, client-go rest.InClusterConfig.
+ADDRESS = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 
 IN_THE_SANDBOX = 'in the sandbox: eval "$(warmline sandbox env)"'
 
@@ -43,9 +47,7 @@ def choose(context: str | None) -> SingleConfig:
     readable = [file for file in files if os.path.exists(file)]  # noqa: PTH110
     if not readable:
         if said is None and ACCOUNT.is_file():
-            config = KubeConfig.from_service_account().get()
-            assert config is not None  # noqa: S101 - from_service_account sets the current context
-            return config
+            return _of_the_pod()
         names = os.pathsep.join(map(str, files))
         fix = f"Set KUBECONFIG ({IN_THE_SANDBOX})."
         raise OutOfReach(names, "no such kubeconfig, and this is no pod of a cluster", fix)
@@ -56,6 +58,21 @@ def choose(context: str | None) -> SingleConfig:
         except _NotThere as error:
             faults += error.faults
     raise InputError(faults)
+
+
+def _of_the_pod() -> SingleConfig:
+    """The account of the pod we run in. Its address is in the environment, which cron, for one, does not hand on."""
+    lacks = [name for name in ADDRESS if not os.environ.get(name)]
+    if lacks:
+        fix = "Hand on the pod's environment to what runs this, or set KUBECONFIG."
+        raise OutOfReach(str(ACCOUNT), f"the environment does not say {' and '.join(lacks)}", fix)
+    try:
+        config = KubeConfig.from_service_account(str(ACCOUNT.parent)).get()
+    except (ConfigError, OSError, ValueError) as error:
+        fix = "Mount the account's token whole: token, namespace and ca.crt."
+        raise OutOfReach(str(ACCOUNT), str(error), fix) from None
+    assert config is not None  # noqa: S101 - from_service_account sets the current context
+    return config
 
 
 def _read(path: Path) -> File:

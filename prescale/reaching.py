@@ -38,7 +38,7 @@ def reaching(address: str) -> Iterator[None]:
         raise OutOfReach(address, str(error), "Name an http:// proxy, or none.") from None
     except httpx2.LocalProtocolError:
         # Its own words have the header in them, and with it the token.
-        reason = "the credentials have a character in them that cannot be sent"
+        reason = "the credentials are empty, or have a character in them that cannot be sent"
         raise OutOfReach(address, reason, "Correct the token of the kubeconfig's user.") from None
     except ssl.SSLError as error:
         raise OutOfReach(address, str(error), CERTIFICATES) from None

@@ -10,7 +10,7 @@ import socket
 import ssl
 import sys
 import threading
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prescale import exec_plugin
+from prescale import exec_plugin, kubeconfig
 from prescale.cluster import Cluster
 from prescale.kubeconfig import choose
 from stacks.faults import InputError
@@ -390,6 +390,48 @@ def test_a_token_that_cannot_be_sent_is_not_printed(write: Write, named_api: tup
         Cluster.of(None, "serving").scaled_objects("local")
     assert "a character in them that cannot be sent. Nothing was changed. Correct the token" in str(raised.value)
     assert SECRET not in str(raised.value)
+
+
+def _as_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.fixture
+def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named_api: tuple[str, str]) -> Path:
+    """A pod's account, and nothing else: no kubeconfig, no home."""
+    (tmp_path / "ca.crt").write_bytes(b64decode(named_api[1]))
+    (tmp_path / "token").write_text(SECRET)
+    (tmp_path / "namespace").write_text("serving")
+    monkeypatch.setattr(kubeconfig, "ACCOUNT", tmp_path / "token")
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    host, _, port = named_api[0].removeprefix("https://").partition(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    return tmp_path
+
+
+def test_the_pods_own_account(account: Path, named_api: tuple[str, str]) -> None:
+    config = choose("whatever platform.yaml says")
+    assert (config.cluster.server, config.cluster.certificate_auth) == (named_api[0], str(account / "ca.crt"))
+
+
+def test_a_pods_account_without_its_environment_is_named(account: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As cron in a container starts its commands."""
+    for name in ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
+        monkeypatch.delenv(name)
+    with pytest.raises(OutOfReach, match="does not say KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT"):
+        choose(None)
+
+
+@pytest.mark.parametrize(
+    "spoil", [Path.unlink, lambda file: file.write_bytes(b"\xff"), _as_folder], ids=["gone", "bytes", "folder"]
+)
+def test_a_pods_account_that_is_not_whole_is_named(account: Path, spoil: Callable[[Path], Any]) -> None:
+    spoil(account / "namespace")
+    with pytest.raises(OutOfReach, match="Mount the account's token whole"):
+        choose(None)
 
 
 def test_a_certificate_that_is_none_is_named_as_that(write: Write) -> None:
