@@ -7,7 +7,9 @@ ignored in silence asks another cluster, or asks as somebody else.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.config.models import Context, User
@@ -34,7 +36,8 @@ class _NotThere(InputError):  # noqa: N818 - it names the state
 def choose(context: str | None) -> SingleConfig:
     """The configuration of `context`, or of the current context.
 
-    $KUBECONFIG (the first of its files that has the context), else ~/.kube/config, else the pod's own account.
+    $KUBECONFIG (the first of its files that has the context; what it names and that file has not, any of them may
+    have), else ~/.kube/config, else the pod's own account.
 
     Raises:
         OutOfReach: there is none.
@@ -52,9 +55,16 @@ def choose(context: str | None) -> SingleConfig:
         fix = f"Set KUBECONFIG ({IN_THE_SANDBOX})."
         raise OutOfReach(names, "no such kubeconfig, and this is no pod of a cluster", fix)
     faults: list[Fault] = []
+    found: list[File] = []
     for path in readable:
         try:
-            return _of_context(_read(path), context)
+            found.append(_read(path))
+        except _NotThere as error:
+            faults += error.faults
+    current = next(filter(None, (file.document.data.get("current-context") for file in found)), None)
+    for file in found:
+        try:
+            return _of_context(file, context or current, found, is_said=bool(context))
         except _NotThere as error:
             faults += error.faults
     raise InputError(faults)
@@ -91,21 +101,27 @@ def _read(path: Path) -> File:
     return File(path, document)
 
 
-def _of_context(file: File, context: str | None) -> SingleConfig:
+def _of_context(file: File, name: str | None, files: Sequence[File], *, is_said: bool) -> SingleConfig:
     contexts = file.entries("contexts")
-    name = context or file.document.data.get("current-context")
     if not name:
         fix = "Set cluster.context in platform.yaml, or run `kubectl config use-context NAME`."
         raise _NotThere([file.fault(("current-context",), "nothing", file.one_of("contexts"), fix)])
     if name not in contexts:
         fix = f"Correct cluster.context in platform.yaml, or set KUBECONFIG to the file that has it ({IN_THE_SANDBOX})."
-        if not context:
+        if not is_said:
             fix = "Run `kubectl config use-context NAME`."
         raise _NotThere([file.fault(("contexts",), f"no context {name!r}", file.one_of("contexts"), fix)])
     faults: list[Fault] = []
     place, entry = contexts[name]
-    cluster = file.referred(ClusterEntry, "clusters", place, entry, faults)
-    user = file.referred(User, "users", place, entry, faults)
+    whose = {kind: _holder(file, kind, entry, files) for kind in ("clusters", "users")}
+    cluster = whose["clusters"].referred(ClusterEntry, "clusters", place, entry, faults)
+    user = whose["users"].referred(User, "users", place, entry, faults)
     if faults or cluster is None or user is None:
         raise InputError(faults)
-    return SingleConfig(name, Context(str(entry["cluster"]), str(entry["user"])), cluster, user, file.path)
+    return SingleConfig(name, Context(str(entry["cluster"]), str(entry["user"])), cluster, user, whose["users"].path)
+
+
+def _holder(file: File, kind: str, context: Mapping[str, Any], files: Sequence[File]) -> File:
+    """The file that has the cluster or user which a context of `file` names: itself before any other."""
+    name = str(context.get(kind[:-1]))
+    return next((one for one in (file, *files) if name in one.entries(kind)), file)

@@ -203,6 +203,34 @@ class TestSeveralFiles:
             choose("three")
         assert [fault.file for fault in raised.value.faults] == [*map(str, files)]
 
+    def test_what_a_context_names_may_be_in_another_file(
+        self, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As `kubectl config view --flatten` has it; paths count from the folder of the file that they are in."""
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / "ca").write_text("pem")
+        made = content(
+            {"server": "https://three", "certificate-authority": "ca"},
+            {"exec": {"command": "./plugin", "apiVersion": V1}},
+        )
+        alone = {
+            "contexts": [{"name": "three", "context": {"cluster": "k3", "user": "u3"}}],
+            "current-context": "three",
+        }
+        made["clusters"][0]["name"], made["users"][0]["name"] = "k3", "u3"
+        files[0].write_text(yaml.safe_dump(alone))
+        files[1].unlink()
+        files[1] = elsewhere / "config"
+        files[1].write_text(yaml.safe_dump({**made, "contexts": [], "current-context": None}))
+        monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, files)))
+        for config in (choose(None), choose("three")):
+            assert (config.cluster.server, config.cluster.certificate_auth) == ("https://three", str(elsewhere / "ca"))
+            assert config.abs_file("./plugin") == elsewhere / "plugin"
+        files.reverse()
+        monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, files)))
+        assert choose(None).cluster.server == "https://three"
+
     def test_one_that_is_broken_or_a_folder_hides_no_other(self, files: list[Path]) -> None:
         files[0].write_text("[")
         assert choose("two").cluster.server == "https://two"
