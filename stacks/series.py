@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from whenever import Instant, PlainDateTime, Time, ZonedDateTime
 
@@ -95,12 +95,18 @@ class Series:
         return any(start.to_instant() < until and end.to_instant() > since for start, end in windows)
 
     def _next(self, now: Instant) -> Iterator[Event]:
+        ruled = islice(self._where_the_rule_has_them(now), 1)
+        moved = (self._event(day) for day in self.moved if day not in self.cancelled_on)
+        following = (event for event in (*ruled, *moved) if event.start.to_instant() > now)
+        yield from sorted(following, key=lambda event: event.start.to_instant())[:1]
+
+    def _where_the_rule_has_them(self, now: Instant) -> Iterator[Event]:
+        """Those to come that are neither moved nor called off, in order."""
         before = _day(now, self.zone) - timedelta(days=1)
         for day in takewhile(lambda day: day.year < END_YEAR, self.days.after(before)):
             event = self._event(day)
             if event.start.to_instant() > now and day not in self.cancelled_on and day not in self.moved:
                 yield event
-                return
 
     def _event(self, day: date) -> Event:
         start, end = self._window(day)

@@ -88,6 +88,21 @@ class TestHorizon:
         found = around(tmp_path, event, "Asia/Kolkata", "2027-10-06T00:00:00Z", WEEK_S)
         assert [*found] == ["peak@2027-10-08", "peak@2027-10-29"]
 
+    @pytest.mark.parametrize(
+        ("moved", "following"),
+        [
+            ("2027-12-20 20:00", "y@2027-12-24"),
+            ("2029-01-05 20:00", "y@2028-12-24"),
+            ("2027-05-01 20:00", "y@2028-12-24"),
+        ],
+    )
+    def test_the_next_that_was_moved(self, tmp_path: Path, moved: str, following: str) -> None:
+        """In June the one of December is the next, wherever it was moved to, unless another comes before it."""
+        yearly = "name: y, start: 2026-12-24 20:00, end: 2026-12-24 23:00, repeat: {rule: FREQ=YEARLY}"
+        loaded = stack(tmp_path, events=calendar(f"{yearly}, moved: {{2027-12-24: '{moved}'}}, SERVICES"))
+        (event,) = loaded.calendar.around(Instant.from_utc(2027, 6, 1), 28 * 86400)
+        assert event.name == following
+
     def test_of_all_cancelled_the_next_too(self, tmp_path: Path) -> None:
         found = around(tmp_path, f"{FRIDAYS}, cancelled: true", "Asia/Kolkata", "2027-10-06T00:00:00Z", 3600)
         assert [(name, event.cancelled) for name, event in found.items()] == [("peak@2027-10-08", True)]
