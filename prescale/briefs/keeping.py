@@ -55,24 +55,26 @@ def recall(folder: Path, now: Instant) -> Brief | None:
     """The brief kept of the stack in `folder`, if it still is what its files say."""
     try:
         kept = _read(_file(folder))
-    except (OSError, RuntimeError, msgspec.MsgspecError):
+        is_of_now = 0 <= now.timestamp() - kept.since < KEPT_FOR_S and kept.day == _day(now, kept.brief.zone)
+        # A module may go while it is looked at, and an editor's lock of one is a link to nothing.
+        is_used = is_of_now and kept.code == _code() and _are_the_same(kept)
+    except (OSError, RuntimeError, ValueError, msgspec.MsgspecError):
         return None
-    is_of_now = 0 <= now.timestamp() - kept.since < KEPT_FOR_S and kept.day == _day(now, kept.brief.zone)
-    return kept.brief if is_of_now and kept.code == _code() and _are_the_same(kept) else None
+    return kept.brief if is_used else None
 
 
 def keep(stack: Stack, brief: Brief, now: Instant) -> None:
     """Keep what was made of `stack` just now. Where nothing can be written, nothing is kept."""
-    evidence = {stack.folder / service.capacity.evidence for service in stack.platform.services.values()}
-    kept = _Kept(
-        code=_code(),
-        since=int(now.timestamp()),
-        day=_day(now, brief.zone),
-        texts={os.path.abspath(path): digest for path, digest in stack.digests.items()},  # noqa: PTH100 - links stay
-        there=sorted(map(os.path.abspath, evidence)),
-        brief=brief,
-    )
     with suppress(OSError, RuntimeError):
+        evidence = {stack.folder / service.capacity.evidence for service in stack.platform.services.values()}
+        kept = _Kept(
+            code=_code(),
+            since=int(now.timestamp()),
+            day=_day(now, brief.zone),
+            texts={os.path.abspath(path): text for path, text in stack.digests.items()},  # noqa: PTH100 - links stay
+            there=sorted(map(os.path.abspath, evidence)),
+            brief=brief,
+        )
         file = _file(stack.folder)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         whole_file.write(file, msgspec.json.encode(kept, enc_hook=_told).decode(), 0o600)

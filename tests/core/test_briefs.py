@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +158,23 @@ def test_other_code_makes_its_own(loaded: Stack, tmp_path: Path, monkeypatch: py
     assert keeping.recall(loaded.folder, later(1))
     os.utime(code / "module.py", (1, 1))
     assert keeping.recall(loaded.folder, later(1)) is None
+
+
+def test_a_module_that_goes_meanwhile_or_an_editors_lock_stops_no_run(
+    loaded: Stack, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "__init__.py").touch()
+    monkeypatch.setattr(keeping, "_SOURCES", [code])
+    keep(loaded)
+    assert keeping.recall(loaded.folder, later(1))
+    (code / ".#module.py").symlink_to("alice@laptop.4711")
+    assert keeping.recall(loaded.folder, later(1)) is None
+    keep(loaded)
+    shutil.rmtree(code)
+    assert keeping.recall(loaded.folder, later(1)) is None
+    keep(loaded)
 
 
 def test_every_rule_that_a_brief_comes_from_is_watched() -> None:
