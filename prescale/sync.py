@@ -52,7 +52,7 @@ class Run:
 
     def targets(self) -> Targets:
         """The objects whose floors are ours."""
-        return targets.read(self.objects, self.stack, targets.kinds_of(self.services, self.adopted))
+        return targets.there(self.objects, self.stack, targets.kinds_of(self.services, self.adopted))
 
     def clock(self) -> Clock:
         """The time to decide by: asked anew before every decision."""
@@ -95,7 +95,8 @@ def sync(run: Run) -> tuple[Outcome, ...]:
             outcomes.append(_settle(run, observed, orders, found.minimums))
         except OutOfReach as error:
             raise _after(outcomes, error) from None
-    outcomes += _without_object(run, {observed.service for observed in found.observed}, orders)
+    seen = {observed.service for observed in found.observed}
+    outcomes += _without_object(run, seen, orders, has_keda=found.has_keda)
     if run.dry_run or not any(outcome.hpa_name for outcome in outcomes):
         return tuple(outcomes)
     try:
@@ -129,13 +130,14 @@ def _settle(run: Run, observed: Observed, orders: Orders, minimums: Mapping[str,
     return Outcome(observed.service, observed.live, None, findings=(reason,))
 
 
-def _without_object(run: Run, seen: set[str], orders: Orders) -> list[Outcome]:
+def _without_object(run: Run, seen: set[str], orders: Orders, *, has_keda: bool) -> list[Outcome]:
     outcomes = []
     for service in run.services:
         if service in seen:
             continue
-        text = absence.of(run.stack, run.objects.where, run.adopted.get(service), are_others=bool(seen))
-        if not seen:
+        adopted, are_others = run.adopted.get(service), bool(seen)
+        text = absence.of(run.stack, run.objects.where, adopted, are_others=are_others, has_keda=has_keda)
+        if not seen or not has_keda:
             # Also without an event: who finds it out at the raise has no time left to build it.
             outcomes.append(Outcome(service, None, None, findings=(text,)))
             continue

@@ -52,6 +52,14 @@ def read(objects: Objects, stack: str, kinds: Collection[Kind]) -> Targets:
     return Targets(tuple(sorted(found, key=lambda one: (one.name, one.kind))), minimums)
 
 
+def there(objects: Objects, stack: str, kinds: frozenset[Kind]) -> Targets:
+    """As `read`; of a cluster without KEDA all else that there is."""
+    try:
+        return read(objects, stack, kinds)
+    except NoKeda:
+        return replace(read(objects, stack, kinds - {"ScaledObject"}), has_keda=False)
+
+
 def with_minimums(
     objects: Objects, stack: str, services: Collection[str], adopted: Mapping[str, Scaler]
 ) -> tuple[Targets, Mapping[str, int]]:
@@ -60,11 +68,7 @@ def with_minimums(
     Raises:
         OutOfReach: the cluster did not answer.
     """
-    kinds = kinds_of(services, adopted)
-    try:
-        found = read(objects, stack, kinds)
-    except NoKeda:
-        found = replace(read(objects, stack, kinds - {"ScaledObject"}), has_keda=False)
+    found = there(objects, stack, kinds_of(services, adopted))
     return found, minimums_of(objects.hpas()) if found.minimums is None else found.minimums
 
 

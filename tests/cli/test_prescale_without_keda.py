@@ -83,10 +83,23 @@ def test_where_all_are_plain_hpas_nobody_asks_for_scaled_objects(
     assert LIST not in {request.url.path for request in api.requests}
 
 
-def test_sync_changes_nothing_and_says_what_to_do(api: ApiDouble) -> None:
+def test_sync_says_what_to_do(api: ApiDouble) -> None:
+    (service,) = json.loads(run("sync", "-o", "json").stdout)["services"]
+    (finding,) = service["findings"]
+    assert finding.startswith(WITHOUT)
+    assert finding.endswith(INSTALL)
+    assert run("sync").exit_code == 1
+
+
+def test_sync_raises_the_plain_hpa_beside_it(
+    api: ApiDouble, stacks: Path, chat_is_adopted: Callable[..., None]
+) -> None:
+    chat_is_adopted()
+    event = "name: sale, start: 2020-01-01 00:00, end: 2190-01-01 00:00, services: {chat: {replicas: 5}}"
+    (stacks / "events.yaml").write_text(f"timezone: UTC\nevents: [{{{event}}}]\n")
     result = run("sync")
-    assert result.exit_code == 3
-    assert "it does not know ScaledObjects. Nothing was changed. Install KEDA, or correct the context." in result.output
+    assert (result.exit_code, api.hpas["vllm"]["spec"]["minReplicas"]) == (1, 5)
+    assert WITHOUT in result.stdout
 
 
 @pytest.mark.parametrize("command", ["status", "sync"])
