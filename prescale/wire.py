@@ -7,6 +7,7 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
 import httpx2
+from whenever import Instant
 
 # Reads change nothing and patches carry a resourceVersion, so every request of ours may be sent twice.
 TRIES = 3
@@ -55,4 +56,4 @@ class Wire(httpx2.BaseTransport):
         except ValueError:
             return
         # Bounded: what comes of it must still be a time.
-        self.server_ahead_s = max(-FAR_S, min(FAR_S, sent.timestamp() - time.time()))
+        self.server_ahead_s = max(-FAR_S, min(FAR_S, sent.timestamp() - Instant.now().timestamp()))

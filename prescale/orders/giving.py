@@ -78,11 +78,12 @@ def hold(run: Run, service: str, ends: Ends, author: Author) -> Answer:
 
 
 def _object_of(run: Run, service: str) -> Observed | Answer:
-    found = run.targets().observed
-    for observed in found:
+    found = run.targets()
+    for observed in found.observed:
         if observed.service == service:
             return observed
-    absent = absence.of(run.stack, run.objects.where, run.adopted.get(service), are_others=bool(found))
+    adopted, are_others = run.adopted.get(service), bool(found.observed)
+    absent = absence.of(run.stack, run.objects.where, adopted, are_others=are_others, has_keda=found.has_keda)
     return Answer(findings=(f"{service}: {absent}",))
 
 

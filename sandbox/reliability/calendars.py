@@ -130,13 +130,15 @@ def _is_judged(ground: Ground, content: str | bytes, mutation: str, raised: dict
 def _lowest(ground: Ground, raised: dict[str, int]) -> dict[str, int] | None:
     """The lowest floors that the file's own word allows; None if it is no valid calendar, whose word counts nothing.
 
-    The product's loader says no more than whether it is valid. What it says is read here anew.
+    The product's loader says no more than whether it can be read. What it says is read here anew.
     """
     try:
         load_stack(STACK, ground.folder / "stacks")
     except InputError:
         return None
     data = _data(ground)
+    if _is_too_much(data):
+        return None
     said = {event["name"]: event for event in data["events"]}
     lowest = {}
     for index, service in enumerate(SERVICES):
@@ -154,7 +156,7 @@ def _is_late(ground: Ground) -> bool:
     """Whether a valid file has an event that cannot be Ready by its start, where nothing is: what exit code 1 says."""
     data = _data(ground)
     return any(
-        _said(data, event, service) > service.baseline and _starts(data, event) < time.time() + service.lead_s
+        _said(data, event, service) > service.baseline and _at(data, event, "start") < time.time() + service.lead_s
         for event in data["events"]
         for service in SERVICES
         if service.name in event["services"]
@@ -168,17 +170,33 @@ def _data(ground: Ground) -> dict[str, Any]:
     return found
 
 
-def _starts(data: dict[str, Any], event: dict[str, Any]) -> float:
-    return _unix(event["start"], event.get("timezone", data["timezone"]))
+def _at(data: dict[str, Any], event: dict[str, Any], end: str) -> float:
+    return _unix(event[end], event.get("timezone", data["timezone"]))
+
+
+def _is_too_much(data: dict[str, Any]) -> bool:
+    """Whether an event that is not over asks for more than a service may have, which is refused days ahead, too."""
+    return any(
+        _floor(data, event, service) > service.ceiling
+        for event in data["events"]
+        for service in SERVICES
+        if service.name in event["services"] and not _is_off(event) and time.time() < _at(data, event, "end")
+    )
 
 
 def _said(data: dict[str, Any], event: dict[str, Any], service: Service) -> int:
     """The floor that one event of the file asks for now."""
-    start, end = (_unix(event[name], event.get("timezone", data["timezone"])) for name in ("start", "end"))
     lead_s = service.lead_s + int(data.get("ready_margin_s", 600))
-    is_off = event.get("cancelled", "false").lower() == "true"
-    if is_off or not start - lead_s <= time.time() < end:
-        return 0
+    is_on = _at(data, event, "start") - lead_s <= time.time() < _at(data, event, "end")
+    return _floor(data, event, service) if is_on and not _is_off(event) else 0
+
+
+def _is_off(event: dict[str, Any]) -> bool:
+    text: str = event.get("cancelled", "false")
+    return text.lower() == "true"
+
+
+def _floor(data: dict[str, Any], event: dict[str, Any], service: Service) -> int:
     demand = event["services"][service.name]
     headroom = Fraction(demand.get("headroom_pct", data.get("headroom_pct", HEADROOM_PCT)))
     load = Fraction(demand["rps"]) * Fraction(demand["request_duration_s"]) / PER_REPLICA * (100 + headroom) / 100

@@ -112,3 +112,10 @@ def test_a_server_that_knows_no_path_is_none_of_kubernetes(
     assert result.exit_code == 3
     assert "out of reach: it answered 404. Nothing was changed. Is the kubeconfig's address right?" in result.output
     assert "KEDA" not in result.output
+
+
+def test_an_order_for_what_needs_keda_says_what_to_do(api: ApiDouble) -> None:
+    result = run("now", "support-bot", "--floor", "3", "--for", "1h", "--reason", "x")
+    assert result.exit_code == 1
+    assert WITHOUT in result.output
+    assert not api.config_maps

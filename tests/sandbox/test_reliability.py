@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import yaml
 
 from sandbox.places import REPOSITORY
-from sandbox.reliability import oracle
+from sandbox.reliability import calendars, oracle
 from sandbox.reliability.bench import page
 from sandbox.reliability.course import GRAIN_S, Course, dice, drawn_services, rps_for
 from sandbox.reliability.mutation import MUTATIONS, Mutate
@@ -107,3 +108,22 @@ def test_a_mutation_spoils_the_file_and_does_so_again_for_the_same_seed(mutate: 
 def test_the_page_is_made_from_the_json_beside_it(tmp_path: Path) -> None:
     shutil.copy(RESULTS / "reliability.json", tmp_path)
     assert page(tmp_path).read_text() == (RESULTS / "reliability.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("rps", "ends_s", "cancelled", "is_too_much"),
+    [("90", 999, "false", False), ("1e3", 999, "false", True), ("1e3", -1, "false", False), ("1e3", 9, "true", False)],
+)
+def test_a_calendar_that_asks_for_more_than_there_may_be_is_none(
+    rps: str, ends_s: int, cancelled: str, *, is_too_much: bool
+) -> None:
+    """Also where the event is days away: `sync` refuses it before it is due."""
+    end = datetime.fromtimestamp(int(time.time()) + ends_s, UTC)
+    event = {
+        "start": (end - timedelta(hours=1)).isoformat(),
+        "end": end.isoformat(),
+        "cancelled": cancelled,
+        "services": {calendars.SERVICES[0].name: {"rps": rps, "request_duration_s": "1"}},
+    }
+    data = {"timezone": "UTC", "headroom_pct": "0", "events": [event]}
+    assert calendars._is_too_much(data) == is_too_much
