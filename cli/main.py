@@ -59,7 +59,7 @@ def main() -> None:
     import signal
 
     # A run makes many objects that stay and few circles: looking for them at every 700th costs a tenth of it.
-    gc.set_threshold(50_000)
+    gc.set_threshold(200_000)
     # Nobody's plugin has a say in what a stack's files mean, and looking for one opens every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # `warmline ... | head`: end as every program does, and not with 1, which means a finding.

@@ -29,7 +29,12 @@ def timed(window: Window, lead: LeadTime) -> Window:
 def by_lead_times(table: Timetable, lead_times: Mapping[str, LeadTime]) -> Timetable:
     """The timetable as it is where the starts are known, with the lead time of every service."""
     again = (replace(window, holds=(), knows_starts=True) for window in table.windows)
-    return replace(table, windows=in_order(timed(window, lead_times[window.service]) for window in again))
+    return replace(table, windows=in_order(_retimed(window, lead_times[window.service]) for window in again))
+
+
+def _retimed(window: Window, lead: LeadTime) -> Window:
+    # By platform.yaml's it is timed already.
+    return timed(window, lead) if lead.basis == "measured" else window
 
 
 def in_order(windows: Iterable[Window]) -> tuple[Window, ...]:

@@ -58,7 +58,7 @@ def recall(folder: Path, now: Instant) -> Brief | None:
         is_of_now = 0 <= now.timestamp() - kept.since < KEPT_FOR_S and kept.day == _day(now, kept.brief.zone)
         # A module may go while it is looked at, and an editor's lock of one is a link to nothing.
         is_used = is_of_now and kept.code == _code() and _are_the_same(kept)
-    except (OSError, RuntimeError, ValueError, msgspec.MsgspecError):
+    except (OSError, RuntimeError, ValueError, ArithmeticError, msgspec.MsgspecError):
         return None
     return kept.brief if is_used else None
 
@@ -142,9 +142,9 @@ def _forget_those_long_before(file: Path) -> None:
             Path(entry).unlink(missing_ok=True)
 
 
-def _told(value: Any) -> str:
+def _told(value: Any) -> str | tuple[int, int]:
     if isinstance(value, Fraction):
-        return str(value)
+        return value.numerator, value.denominator
     if isinstance(value, Instant | ZonedDateTime):
         return value.format_iso()
     raise NotImplementedError(type(value))
@@ -152,7 +152,8 @@ def _told(value: Any) -> str:
 
 def _understood(kind: type, value: Any) -> Any:
     if kind is Fraction:
-        return Fraction(value)
+        numerator, denominator = value
+        return Fraction(numerator, denominator)
     if kind in {Instant, ZonedDateTime}:
         return kind.parse_iso(value)
     raise NotImplementedError(kind)

@@ -99,6 +99,8 @@ def lead_time(cold_start: ColdStart, starts: Sequence[Start]) -> LeadTime:
         starts: those that count (see `History.of`).
     """
     said = of_spec(cold_start)
+    if not starts:
+        return said
     counted = [one for one in starts if one.total_s <= longest_s(said.total_s)]
     outages = len(starts) - len(counted)
     if not counted or cold_start.measured == "ignored":

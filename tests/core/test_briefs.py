@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -196,6 +197,16 @@ def test_a_damaged_one_is_none(data: st.DataObject, tmp_path_factory: pytest.Tem
         assert cut == text or keeping.recall(loaded.folder, later(1)) is None
         file.write_bytes(text)
         assert keeping.recall(loaded.folder, later(1)) == brief
+
+
+def test_a_number_that_is_none_is_none(loaded: Stack, kept: Path) -> None:
+    keep(loaded)
+    (file,) = kept.iterdir()
+    text = file.read_text()
+    assert re.search(r'"replicas":\[\d+,\d+\]', text)
+    for number in ("[1,0]", "[1]", "[]", "1", '"a"', '["a","b"]', "[1.5,2]"):
+        file.write_text(re.sub(r'"replicas":\[\d+,\d+\]', f'"replicas":{number}', text))
+        assert keeping.recall(loaded.folder, later(1)) is None, number
 
 
 def test_what_others_could_have_written_is_not_believed(loaded: Stack, kept: Path) -> None:
