@@ -11,7 +11,7 @@ from typing import Literal
 import httpx2
 from lightkube.core.exceptions import ConfigError
 
-from prescale.cluster import Cluster
+from prescale.api.cluster import Cluster
 from prescale.pod_states import PodState
 from prescale.warmth import Ask
 

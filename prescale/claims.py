@@ -13,7 +13,7 @@ from prescale.clock import Clock
 from prescale.observed import Observed
 from prescale.orders.order import SOURCE, Order, Orders
 from prescale.record import Held, Kept, Record
-from prescale.window import Window
+from prescale.windows.window import Window
 
 # A person's higher value outside of any window is left alone this long.
 KEPT_FOR_S = 4 * 3600

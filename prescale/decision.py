@@ -18,7 +18,7 @@ from prescale.clock import Clock
 from prescale.observed import Observed
 from prescale.orders.order import NONE, Orders
 from prescale.record import Held, Kept, Record
-from prescale.window import Window
+from prescale.windows.window import Window
 from stacks import ownership
 
 

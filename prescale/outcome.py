@@ -12,7 +12,7 @@ from whenever import Instant
 from prescale.decision import Decision
 from prescale.observed import FIELDS, Observed
 from prescale.orders.order import Order
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 
 
 class Outcome(Struct, frozen=True):

@@ -18,7 +18,7 @@ DEFAULT_PORT = 8000
 
 
 class Pods(Protocol):
-    """`prescale.cluster.Cluster`, as far as it is needed here."""
+    """`prescale.api.cluster.Cluster`, as far as it is needed here."""
 
     def pods(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
         """Every pod that carries these labels, in one call."""

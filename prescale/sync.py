@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from whenever import Instant
 
 from prescale import absence, targets
+from prescale.api.objects import Conflict, Objects, Refused
 from prescale.clock import Clock
 from prescale.decision import Decision, decide
-from prescale.objects import Conflict, Objects, Refused
 from prescale.observed import OBSERVE, Observed
 from prescale.orders import store
 from prescale.orders.order import Order, Orders
 from prescale.outcome import Outcome, checked, outcome_of
 from prescale.targets import Targets
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 from stacks.reach import OutOfReach
 from stacks.scaler import Scaler
 

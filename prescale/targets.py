@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prescale.objects import NoKeda, Objects
+from prescale.api.objects import NoKeda, Objects
 from prescale.observed import Observed, observe, observe_hpa
 from stacks import ownership
 from stacks.scaler import Kind, Scaler

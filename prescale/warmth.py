@@ -18,7 +18,7 @@ from prescale.lead_time.reckoning import LeadTime, of_spec
 from prescale.observed import Observed
 from prescale.orders.order import NONE, Orders
 from prescale.pod_states import PodState
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks.spec import Service
 
 # (pod, model name) of every Ready pod -> pod name: what went wrong, None where it answered.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from whenever import Instant
 
+from prescale.api.cluster import Cluster
 from prescale.briefs.brief import Brief
-from prescale.cluster import Cluster
 from prescale.on_time import needs
 from prescale.on_time.planning import plan
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 
 if TYPE_CHECKING:
     from stacks.loader import Stack

@@ -9,7 +9,7 @@ from whenever import Instant
 
 from cli.prescale.plan_text import reckoned
 from cli.prescale.text import both, utc
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks.loader import Stack
 
 # What is over or to come is told this long: longer than a night's sale with its lead time, and no whole calendar.

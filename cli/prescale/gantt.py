@@ -18,7 +18,7 @@ from whenever import Instant
 
 from cli.prescale.plan_answer import COLUMNS, Answer
 from cli.svg import element
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks.loader import Stack
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"

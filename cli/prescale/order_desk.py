@@ -13,15 +13,15 @@ from cli.prescale import lead_time_text, orders_text, shortage_text, sync_text
 from cli.prescale.at import moment
 from cli.prescale.text import both
 from prescale import clock
+from prescale.api.cluster import Cluster
 from prescale.briefs.making import served
-from prescale.cluster import Cluster
 from prescale.lead_time import keeping
 from prescale.orders.giving import Answer, Author, Ends
 from prescale.orders.term import LONGEST_S, author
 from prescale.orders.uninstall import Uninstall
-from prescale.shortage import Shortage, shortages
 from prescale.sync import Run
-from prescale.timetable import timetable
+from prescale.windows.shortage import Shortage, shortages
+from prescale.windows.timetable import timetable
 from stacks.loader import load_stack
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cli.prescale.plan_answer import Answer
     from prescale.on_time.planning import Plan
-    from prescale.window import Timetable
+    from prescale.windows.window import Timetable
     from stacks.loader import Stack
 
 written = click.Path(dir_okay=False, writable=True, path_type=Path)
@@ -64,7 +64,7 @@ def plan(
         raise click.UsageError("--explain tells of its own time alone: leave --at, --out and --ics out.")
     if out is not None and out.suffix not in {".svg", ".html"}:
         raise click.BadParameter(f"{out} ends neither with .svg nor with .html.", param_hint="--out")
-    from prescale.timetable import timetable
+    from prescale.windows.timetable import timetable
     from stacks.loader import load_stack
 
     loaded = load_stack(stack)
@@ -92,8 +92,8 @@ def plan(
 
 
 def _measured(stack: Stack, now: Instant) -> Plan:
+    from prescale.api.cluster import Cluster
     from prescale.briefs.making import brief_of
-    from prescale.cluster import Cluster
     from prescale.on_time import planning
 
     brief = brief_of(stack, now)

@@ -10,8 +10,8 @@ from whenever import Instant
 from cli.prescale import lead_time_text, plan_text, shortage_text
 from cli.prescale.plan_rows import plan_rows
 from cli.prescale.text import both
-from prescale.shortage import Shortage, shortages
-from prescale.window import Timetable
+from prescale.windows.shortage import Shortage, shortages
+from prescale.windows.window import Timetable
 from stacks.loader import Stack
 
 if TYPE_CHECKING:

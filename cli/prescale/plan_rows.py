@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from whenever import Instant
 
 from cli.prescale.text import minute
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks.event_names import name_and_day
 
 # Of each event that repeats, and each of its services: what is not over.

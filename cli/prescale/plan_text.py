@@ -13,7 +13,7 @@ from cli.output import number
 from cli.prescale.text import both, time_of_day, utc
 from prescale.floors.gap import Hold
 from prescale.floors.load import Load, usual
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks.event_names import name_and_day
 from stacks.holiday import holiday_notes
 from stacks.loader import Stack

@@ -14,7 +14,7 @@ from cli.prescale.in_turn import emit_runs, heading, in_turn, worst
 if TYPE_CHECKING:
     from cli.prescale.preflight_text import Flight
     from prescale.preflight.moments import Moment
-    from prescale.window import Timetable
+    from prescale.windows.window import Timetable
 
 
 @click.command(
@@ -58,7 +58,7 @@ def preflight(
 
 def _fly(stack: str, event: str | None, at: str | None) -> Flight:
     from prescale import clock
-    from prescale.timetable import timetable
+    from prescale.windows.timetable import timetable
     from stacks.loader import load_stack
 
     loaded = load_stack(stack)
@@ -78,7 +78,7 @@ def _fly(stack: str, event: str | None, at: str | None) -> Flight:
 
     from cli.output import busy
     from cli.prescale.preflight_text import Flight
-    from prescale.cluster import Cluster
+    from prescale.api.cluster import Cluster
     from prescale.preflight.judging import judge
     from prescale.preflight.reading import read
     from prescale.preflight.scene import scene

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cli.prescale.text import both, utc
-from prescale.shortage import Shortage
+from prescale.windows.shortage import Shortage
 from stacks.loader import Stack
 
 

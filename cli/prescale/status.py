@@ -74,9 +74,9 @@ def _look(stack: str, at: str | None, pods_via: str) -> _Look:
     brief = brief_of(loaded, asked)  # what is wrong with it is found before any cluster is asked
 
     from prescale import targets
+    from prescale.api.cluster import Cluster
     from prescale.asking import asker
     from prescale.clock import Clock
-    from prescale.cluster import Cluster
     from prescale.on_time import planning
     from prescale.orders import store
     from prescale.pod_states import pod_states, pods_of

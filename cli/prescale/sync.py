@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from whenever import Instant
 
+    from prescale.api.cluster import Cluster
     from prescale.briefs.brief import Brief
-    from prescale.cluster import Cluster
     from prescale.runs.report import RunReport
     from prescale.whole_run import Done
     from stacks.loader import Stack
@@ -97,8 +97,8 @@ def sync(
 def _run(stack: str, at: str | None, *, dry_run: bool, tells: bool) -> _Synced:
     brief, load, now = _brief(stack, at)
 
+    from prescale.api.cluster import Cluster
     from prescale.clock import now as read_clock
-    from prescale.cluster import Cluster
     from prescale.whole_run import run
 
     cluster = Cluster.of(brief.context, brief.namespace)
@@ -180,7 +180,7 @@ def _cluster(ran: Ran[_Synced], *, asks: bool) -> Cluster | None:
     """
     if ran.result or not asks or not isinstance(ran.error, InputError):
         return ran.result.cluster if ran.result else None
-    from prescale.cluster import Cluster
+    from prescale.api.cluster import Cluster
     from stacks.loader import load_platform
 
     try:

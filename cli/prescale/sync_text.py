@@ -11,7 +11,7 @@ from whenever import Instant
 from cli.prescale import orders_text
 from cli.prescale.text import both, utc
 from prescale.outcome import Outcome
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 
 
 def data(stack: str, at: Instant, outcomes: Sequence[Outcome], *, dry_run: bool) -> dict[str, Any]:

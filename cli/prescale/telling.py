@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     from whenever import Instant
 
-    from prescale.cluster import Cluster
+    from prescale.api.cluster import Cluster
     from prescale.runs.exposition import Before
     from prescale.runs.memory import Memory
     from prescale.runs.report import RunReport

@@ -55,8 +55,8 @@ def watch(
     cluster is out of reach from the start, or at the end: losing it in between is told and tried again.
     """
     from prescale.clock import now as read_clock
-    from prescale.timetable import timetable
     from prescale.watching.loop import Watch, follow
+    from prescale.windows.timetable import timetable
     from stacks.loader import load_stack
 
     loaded = load_stack(stack)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prescale.cluster import Cluster
-from prescale.objects import Denied
+from prescale.api.cluster import Cluster
+from prescale.api.objects import Denied
+from prescale.api.shapes import AdoptedAutoscalerShape, ScaledObjectShape, checked
 from prescale.observed import OBSERVE, Observed
 from prescale.preflight.kinds.meta import typed
 from prescale.preflight.kinds.workload import Autoscaler, Deployment, ScaledObject
 from prescale.preflight.reading import listed
 from prescale.preflight.seen import AUTOSCALERS, DEPLOYMENTS, SCALED_OBJECTS
 from prescale.preflight.seen import Kind as Listed
-from prescale.shapes import AdoptedAutoscalerShape, ScaledObjectShape, checked
 from prescale.targets import scaled_object_of
 from stacks.reach import OutOfReach
 from stacks.scaler import Kind

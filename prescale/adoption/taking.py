@@ -7,8 +7,8 @@ from typing import Any
 
 from prescale.adoption.judging import Asked, judge
 from prescale.adoption.look import look
-from prescale.cluster import Cluster
-from prescale.objects import Conflict, Refused
+from prescale.api.cluster import Cluster
+from prescale.api.objects import Conflict, Refused
 from prescale.observed import OBSERVE, Observed
 from prescale.orders.uninstall import Uninstall, active_events, at_baseline
 from prescale.sync import ATTEMPTS

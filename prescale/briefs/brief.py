@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from whenever import Instant
 
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks.scaler import Kind
 
 

@@ -6,7 +6,7 @@ from whenever import Instant
 
 from prescale.briefs.brief import Adopted, Brief, ColdStart, Served
 from prescale.lead_time.kind import kind_of
-from prescale.timetable import timetable
+from prescale.windows.timetable import timetable
 from stacks.loader import Stack
 from stacks.spec import NodePool, Platform, Service
 from stacks.stray import stray_cancels

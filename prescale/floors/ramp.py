@@ -32,7 +32,7 @@ def rises(t0: ZonedDateTime, needed: Fraction, baseline: int, ramp: Ramp) -> tup
     Args:
         needed: replicas at T0, headroom included.
 
-    Returns: rises that nothing has to lead to; `prescale.timing.timed` raises each by a lead time before.
+    Returns: rises that nothing has to lead to; `prescale.windows.timing.timed` raises each by a lead time before.
     """
     low = min(Fraction(baseline), needed)
     found: list[Rise] = []

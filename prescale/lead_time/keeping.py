@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from whenever import Instant
 
+from prescale.api.objects import Conflict, Refused
 from prescale.lead_time.history import NOTHING, History, parse_data
 from prescale.lead_time.reckoning import ColdStart, LeadTime, lead_time
 from prescale.lead_time.start import Start
-from prescale.objects import Conflict, Refused
 from stacks import ownership
 from stacks.reach import OutOfReach
 
@@ -23,7 +23,7 @@ ATTEMPTS = 4
 
 
 class ConfigMaps(Protocol):
-    """`prescale.objects.Objects`, as far as it is needed here."""
+    """`prescale.api.objects.Objects`, as far as it is needed here."""
 
     def config_map(self, name: str) -> dict[str, Any] | None:
         """One ConfigMap; None if there is none. Raises `Refused`."""

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 from whenever import Instant
 
+from prescale.api.objects import Conflict, Refused
 from prescale.decision import patch_to, record_of
 from prescale.lead_time import keeping, measuring
-from prescale.objects import Conflict, Refused
 from prescale.on_time import lateness
 from prescale.on_time.lateness import There
 from prescale.on_time.needs import Need
@@ -31,7 +31,7 @@ from stacks.scaler import Kind
 
 
 class Sights(keeping.ConfigMaps, Protocol):
-    """`prescale.cluster.Cluster`, as far as it is needed here. Each may raise `stacks.reach.OutOfReach`."""
+    """`prescale.api.cluster.Cluster`, as far as it is needed here. Each may raise `stacks.reach.OutOfReach`."""
 
     def pods(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
         """Every pod that carries these labels, in one call."""

@@ -10,7 +10,7 @@ from whenever import Instant
 from prescale.decision import baseline_of
 from prescale.floors.ramp import Rise
 from prescale.outcome import Outcome
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from prescale.briefs.brief import Brief
 from prescale.lead_time import keeping
 from prescale.lead_time.keeping import Remembered
 from prescale.lead_time.reckoning import LeadTime
-from prescale.timing import by_lead_times
-from prescale.window import Timetable
+from prescale.windows.timing import by_lead_times
+from prescale.windows.window import Timetable
 
 if TYPE_CHECKING:
     from stacks.spec import Platform

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from whenever import Instant
 
 from prescale import absence
+from prescale.api.objects import Refused
 from prescale.claims import raise_ceiling
 from prescale.clock import Clock
-from prescale.objects import Refused
 from prescale.observed import Observed
 from prescale.orders import store
 from prescale.orders.order import Order, Term, of_a_service

@@ -12,7 +12,7 @@ from prescale.clock import Clock
 from prescale.decision import record_of
 from prescale.observed import Observed
 from prescale.orders.order import Orders
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 from stacks.event_names import name_and_day
 
 # Names in one message.

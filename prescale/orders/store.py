@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
+from prescale.api.objects import Conflict, Objects, Refused
 from prescale.clock import Clock
-from prescale.objects import Conflict, Objects, Refused
 from prescale.orders.order import Order, Orders, Unreadable, parse
 from stacks import ownership
 

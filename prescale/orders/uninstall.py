@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from prescale.adoption.marks import taken_off
+from prescale.api.objects import Refused
 from prescale.decision import Decision, baseline_of, patch_to, record_of
-from prescale.objects import Refused
 from prescale.observed import Observed
 from prescale.orders import store
 from prescale.orders.giving import Answer

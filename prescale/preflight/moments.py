@@ -10,7 +10,7 @@ from whenever import Instant
 
 from prescale.clock import Clock
 from prescale.orders.order import Orders
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks.event_names import name_and_day
 from stacks.loader import Stack
 

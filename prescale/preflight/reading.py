@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 from lightkube.generic_resource import GenericGlobalResource, GenericNamespacedResource, create_api_info
 from whenever import Instant
 
+from prescale.api.cluster import Cluster
+from prescale.api.objects import Denied
+from prescale.api.shapes import AdoptedAutoscalerShape, AutoscalerShape, ScaledObjectShape, checked
 from prescale.clock import Clock
-from prescale.cluster import Cluster
-from prescale.objects import Denied
 from prescale.observed import Observed, observe, observe_hpa
 from prescale.orders import store
 from prescale.orders.order import NONE, Orders
 from prescale.preflight.kinds.meta import S, Shape, typed
 from prescale.preflight.seen import AUTOSCALERS, KINDS, SCALED_OBJECTS, Kind, Seen
-from prescale.shapes import AdoptedAutoscalerShape, AutoscalerShape, ScaledObjectShape, checked
 from prescale.targets import is_of, scaled_object_of
 from stacks import scaler
 from stacks.reach import OutOfReach

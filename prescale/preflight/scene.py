@@ -20,7 +20,7 @@ from prescale.preflight.moments import Moment
 from prescale.preflight.reading import Reading
 from prescale.preflight.seen import AUTOSCALERS, DEPLOYMENTS, LIMIT_RANGES, PODS, SCALED_OBJECTS, Seen
 from prescale.preflight.selecting import selects
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 from stacks.adopted import Adopted
 from stacks.loader import Stack
 from stacks.scaler import Kind

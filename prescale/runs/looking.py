@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from prescale.cluster import Cluster
+from prescale.api.cluster import Cluster
 from prescale.outcome import Outcome
 from prescale.pod_states import pod_states, pods_of
 from prescale.targets import minimums_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from prescale.objects import Conflict, Refused
+from prescale.api.objects import Conflict, Refused
 from prescale.runs.whole_file import write
 from stacks import ownership, runner
 from stacks.files import Unreadable, text_of
@@ -85,7 +85,7 @@ class FileMemory:
 
 
 class ConfigMaps(Protocol):
-    """The calls that a memory in the cluster makes; `prescale.cluster.Cluster` has them."""
+    """The calls that a memory in the cluster makes; `prescale.api.cluster.Cluster` has them."""
 
     def config_map(self, name: str) -> dict[str, Any] | None:
         """One ConfigMap; None if there is none."""

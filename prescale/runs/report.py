@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from whenever import Instant
 
 from prescale.outcome import Outcome
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 
 # The exit codes of a run that came to its end; see `cli.exits`.
 CAME_TO_ITS_END = (0, 1)

@@ -8,10 +8,10 @@ from typing import Any
 from whenever import Instant
 
 from prescale import targets
+from prescale.api.cluster import Cluster
 from prescale.asking import Via, asker
 from prescale.briefs.making import brief_of
 from prescale.clock import now as read_clock
-from prescale.cluster import Cluster
 from prescale.on_time.planning import Plan, plan_with
 from prescale.orders import store
 from prescale.pod_states import PodState, pod_states, pods_of

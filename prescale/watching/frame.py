@@ -11,7 +11,7 @@ from whenever import Instant, ZonedDateTime
 from prescale.lead_time.progress import Stage
 from prescale.pod_states import PodState
 from prescale.warmth import Warmth
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 
 
 @dataclass(frozen=True)

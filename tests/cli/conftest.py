@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prescale import cluster as clustering
 from prescale import sync as syncing
+from prescale.api import cluster as clustering
 from prescale.briefs import keeping
 from tests.cli.stack_folder import copied_stacks
 from tests.core.api_double import ApiDouble

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from cli.main import warmline
 from prescale import clock
-from prescale import cluster as clustering
-from prescale.cluster import Cluster
+from prescale.api import cluster as clustering
+from prescale.api.cluster import Cluster
 from prescale.orders.order import Term, cancel_of, of_a_service
 from prescale.preflight.seen import KINDS
 from stacks import ownership

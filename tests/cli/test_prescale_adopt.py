@@ -13,8 +13,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from cli.main import warmline
-from prescale import cluster as clustering
 from prescale import sync as syncing
+from prescale.api import cluster as clustering
 from prescale.permissions import CAPABILITIES
 from stacks import ownership
 from tests.cli.stack_folder import edit

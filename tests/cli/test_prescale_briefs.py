@@ -10,7 +10,7 @@ from whenever import Instant
 
 from cli.main import warmline
 from prescale import clock
-from prescale import cluster as clustering
+from prescale.api import cluster as clustering
 from prescale.briefs import keeping
 from stacks import loader
 from tests.cli.stack_folder import edit

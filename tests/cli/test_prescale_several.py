@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cli.main import warmline
 from cli.prescale.in_turn import worst
-from prescale import cluster as clustering
 from prescale import sync as syncing
+from prescale.api import cluster as clustering
 from stacks import ownership
 from stacks.reach import OutOfReach
 from tests.cli.stack_folder import copied_stacks, edit

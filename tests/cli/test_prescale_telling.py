@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import warmline
-from prescale import cluster as clustering
 from prescale import sync as syncing
+from prescale.api import cluster as clustering
 from stacks.reach import OutOfReach
 from tests.cli.stack_folder import copied_stacks, edit
 from tests.core.api_double import ApiDouble
@@ -294,7 +294,7 @@ class TestWebhook:
 def test_a_credential_plugin_that_hangs_is_ended_named_and_told(
     stack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from prescale import exec_plugin
+    from prescale.api import exec_plugin
 
     plugin = tmp_path / "sign-in"
     plugin.write_text("#!/bin/sh\nexec sleep 600\n")

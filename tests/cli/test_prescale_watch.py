@@ -10,7 +10,7 @@ from rich.console import Console
 from cli.prescale.watch_table import drawn
 from cli.prescale.watch_text import lines
 from prescale import asking
-from prescale import cluster as clustering
+from prescale.api import cluster as clustering
 from prescale.clock import span
 from prescale.lead_time.progress import Progress
 from prescale.watching import loop

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from prescale import asking
-from prescale import cluster as clustering
+from prescale.api import cluster as clustering
 from tests.cli.prescale_command import run
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import adopted_hpa

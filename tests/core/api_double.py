@@ -13,8 +13,8 @@ from lightkube.config.models import Cluster as ClusterEntry
 from lightkube.config.models import User
 from whenever import Instant
 
+from prescale.api.cluster import Cluster
 from prescale.clock import now as this_clock
-from prescale.cluster import Cluster
 from stacks import ownership
 from tests.core.cluster_double import is_hpa, merged, patched
 

@@ -13,7 +13,7 @@ from prescale.clock import Clock
 from prescale.decision import Decision, decide
 from prescale.floors.load import Load
 from prescale.record import Record
-from prescale.window import Step, Window
+from prescale.windows.window import Step, Window
 from stacks import ownership
 from tests.core.cluster_double import patched, seen
 

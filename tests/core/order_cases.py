@@ -11,7 +11,7 @@ from prescale.orders.order import Order, Term, cancel_of, of_a_service
 from prescale.orders.uninstall import Uninstall
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 from tests.core.api_double import ApiDouble
 from tests.core.cluster_double import scaled_object
 from tests.core.decision_cases import HERE, HOUR, at

@@ -186,7 +186,7 @@ def test_a_run_with_nothing_to_do_needs_no_spec() -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert {"prescale.decision", "lightkube"} <= loaded
-    assert not loaded & {"pydantic", "stacks.spec", "stacks.loader", "prescale.timetable"}
+    assert not loaded & {"pydantic", "stacks.spec", "stacks.loader", "prescale.windows.timetable"}
 
 
 @pytest.mark.parametrize("package", ["stacks", "capacity"])

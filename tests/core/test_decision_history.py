@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prescale.clock import Clock
 from prescale.decision import decide
-from prescale.window import Window
+from prescale.windows.window import Window
 from stacks import ownership
 from tests.core.cluster_double import by_a_person, scaled_object, seen
 from tests.core.decision_cases import HERE, at, minimum, remembered, run, window

@@ -10,8 +10,8 @@ from whenever import Instant
 
 from prescale.floors.gap import Ended, holds
 from prescale.floors.ramp import Rise
-from prescale.timetable import timetable
-from prescale.window import Timetable
+from prescale.windows.timetable import timetable
+from prescale.windows.window import Timetable
 from tests.core.cluster_double import scaled_object
 from tests.core.decision_cases import HOUR, T0, minimum, run
 from tests.core.stack_files import calendar, stack

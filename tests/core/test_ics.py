@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from whenever import Instant, ZonedDateTime
 
-from prescale.timetable import timetable
+from prescale.windows.timetable import timetable
 from stacks.calendar import Calendar
 from stacks.faults import InputError
 from stacks.loader import load_stack

@@ -27,9 +27,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prescale import exec_plugin, kubeconfig
-from prescale.cluster import Cluster
-from prescale.kubeconfig import choose
+from prescale.api import exec_plugin, kubeconfig
+from prescale.api.cluster import Cluster
+from prescale.api.kubeconfig import choose
 from stacks.faults import InputError
 from stacks.reach import OutOfReach
 

@@ -26,7 +26,7 @@ from prescale.outcome import Outcome
 from prescale.pod_states import PodState
 from prescale.record import Record
 from prescale.whole_run import Done
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks import ownership
 from stacks.loader import load_stack
 from tests.core import start_cases

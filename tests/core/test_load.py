@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from prescale.timetable import timetable
-from prescale.window import Window
+from prescale.windows.timetable import timetable
+from prescale.windows.window import Window
 from stacks.faults import InputError
 from tests.core.stack_files import Edit, all_of, calendar, stack, swap
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prescale.timetable import timetable
+from prescale.windows.timetable import timetable
 from stacks.faults import InputError
 from stacks.folders import stacks_root
 from stacks.loader import load_platform, load_stack

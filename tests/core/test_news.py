@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prescale.objects import Conflict, Refused
+from prescale.api.objects import Conflict, Refused
 from prescale.runs import memory, news, webhook
 from stacks.reach import OutOfReach
 from tests.core.test_runs import FAILED, REPORT, SERVICE

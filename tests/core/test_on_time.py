@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from whenever import Instant
 
 from prescale import whole_run
+from prescale.api.objects import Refused
 from prescale.briefs.making import brief_of
 from prescale.clock import Clock
 from prescale.lead_time import keeping, measuring
@@ -16,10 +17,9 @@ from prescale.lead_time.history import History, parse_data
 from prescale.lead_time.kind import kind_of
 from prescale.lead_time.reckoning import longest_s
 from prescale.lead_time.start import Phases, Start
-from prescale.objects import Refused
 from prescale.on_time import planning
 from prescale.outcome import Outcome
-from prescale.timetable import timetable
+from prescale.windows.timetable import timetable
 from stacks.loader import Stack, load_stack
 from tests.core.api_double import CONFIG_MAPS, PODS, ApiDouble
 from tests.core.cluster_double import scaled_object

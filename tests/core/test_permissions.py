@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from cli.main import warmline
 from prescale import asking
-from prescale import cluster as clustering
 from prescale import sync as syncing
+from prescale.api import cluster as clustering
 from prescale.permissions import CAPABILITIES
 from stacks import runner
 from stacks.ownership import orders_name, starts_name

@@ -13,8 +13,8 @@ from prescale.clock import Clock, moment
 from prescale.outcome import Outcome
 from prescale.pod_states import pod_states
 from prescale.sync import Run, sync
-from prescale.timetable import timetable
 from prescale.warmth import Sighting, look
+from prescale.windows.timetable import timetable
 from stacks import ownership
 from stacks.faults import InputError
 from stacks.loader import Stack

@@ -11,8 +11,8 @@ from whenever import Instant
 
 from prescale.floors.ramp import Ramp, rises
 from prescale.preflight.moments import ahead
-from prescale.timetable import timetable
-from prescale.window import Timetable
+from prescale.windows.timetable import timetable
+from prescale.windows.window import Timetable
 from tests.core.cluster_double import scaled_object
 from tests.core.decision_cases import minimum, run
 from tests.core.stack_files import calendar, stack

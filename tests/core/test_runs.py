@@ -18,7 +18,7 @@ from prescale.outcome import Outcome
 from prescale.runs import log_line, whole_file
 from prescale.runs.exposition import FLOOR_UNTIL, GAUGES, LAST_SUCCESS, Before, exposition, read
 from prescale.runs.report import RunReport, ServiceReport, service_reports
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 from tests.core.decision_cases import HERE, HOUR, at, window
 
 SERVICE = ServiceReport(

@@ -16,8 +16,8 @@ from whenever import Instant, ZonedDateTime
 
 from prescale.clock import Clock
 from prescale.decision import decide
-from prescale.timetable import timetable
-from prescale.window import Timetable
+from prescale.windows.timetable import timetable
+from prescale.windows.window import Timetable
 from stacks.faults import InputError
 from stacks.loader import load_stack
 from stacks.series import Event

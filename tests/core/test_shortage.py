@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from whenever import Instant
 
-from prescale.shortage import Shortage, shortages
-from prescale.timetable import timetable
+from prescale.windows.shortage import Shortage, shortages
+from prescale.windows.timetable import timetable
 from tests.core.stack_files import Edit, calendar, stack
 
 NOW = Instant.from_utc(2027, 1, 1)

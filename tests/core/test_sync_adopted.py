@@ -11,7 +11,7 @@ from msgspec import structs
 from prescale.clock import Clock
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 from stacks import ownership
 from stacks.adopted import Adopted
 from stacks.reach import OutOfReach

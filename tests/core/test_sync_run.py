@@ -15,11 +15,11 @@ from msgspec import structs
 from whenever import Instant
 
 from prescale import absence
+from prescale.api.cluster import Cluster
 from prescale.clock import Clock
-from prescale.cluster import Cluster
 from prescale.outcome import Outcome
 from prescale.sync import Run, sync
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 from stacks import ownership
 from stacks.reach import OutOfReach
 from tests.core.api_double import ApiDouble, config

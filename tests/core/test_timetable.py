@@ -11,9 +11,9 @@ from whenever import Instant
 
 from capacity.replicas import decimal_text
 from prescale.floors.load import usual
-from prescale.timetable import timetable
-from prescale.timing import chain
-from prescale.window import Timetable
+from prescale.windows.timetable import timetable
+from prescale.windows.timing import chain
+from prescale.windows.window import Timetable
 from stacks.faults import InputError
 from stacks.loader import load_stack
 from tests.core.stack_files import LOCAL, all_of, calendar, stack, swap

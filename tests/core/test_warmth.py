@@ -17,7 +17,7 @@ from prescale.lead_time.progress import Progress
 from prescale.orders.order import NONE, Orders, Term, of_a_service
 from prescale.pod_states import PodState, pod_states
 from prescale.warmth import Sighting, Warmth, look
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks import ownership
 from stacks.loader import load_platform
 from tests.core.api_double import ApiDouble

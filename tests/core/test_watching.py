@@ -14,7 +14,7 @@ from prescale.pod_states import PodState, pod_states
 from prescale.warmth import Warmth
 from prescale.watching.frame import Frame, frame
 from prescale.watching.loop import ASK_AGAIN_S, Watch, follow, sparing
-from prescale.window import Timetable
+from prescale.windows.window import Timetable
 from stacks.reach import OutOfReach
 from tests.core.decision_cases import HERE, T0, window
 from tests.core.decision_cases import at as at_t0

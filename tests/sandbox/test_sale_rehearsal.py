@@ -8,7 +8,7 @@ import pytest
 from whenever import Instant
 
 from cli.prescale.plan_text import plan_data
-from prescale.timetable import timetable
+from prescale.windows.timetable import timetable
 from sandbox.sale import demo
 from sandbox.sale.play import Course, Stage, at_t0
 from sandbox.sale.rehearsal import Rehearsal, rehearse

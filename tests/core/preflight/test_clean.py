@@ -31,7 +31,7 @@ from prescale.preflight.seen import (
     SCALED_OBJECTS,
     WEBHOOKS,
 )
-from prescale.timetable import timetable
+from prescale.windows.timetable import timetable
 from stacks.runner import Rule
 from tests.core.preflight.world import NOW, world
 from tests.core.stack_files import all_of, calendar, stack, swap

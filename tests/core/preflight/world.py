@@ -13,6 +13,7 @@ from whenever import Instant
 
 from infra.manifests import manifests
 from infra.render import render
+from prescale.api.shapes import ScaledObjectShape, checked
 from prescale.clock import Clock
 from prescale.observed import observe, observe_hpa
 from prescale.orders.order import Order, Orders
@@ -23,9 +24,8 @@ from prescale.preflight.moments import ahead, called_off
 from prescale.preflight.reading import Reading
 from prescale.preflight.scene import scene
 from prescale.preflight.seen import API_SERVICES, AUTOSCALERS, KINDS, WEBHOOKS, Seen
-from prescale.shapes import ScaledObjectShape, checked
 from prescale.targets import is_of, scaled_object_of
-from prescale.timetable import timetable
+from prescale.windows.timetable import timetable
 from sandbox.control_plane.nodes import manifest as node_manifest
 from sandbox.for_stack import nodes_of
 from stacks.loader import Stack, load_stack

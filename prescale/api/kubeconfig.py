@@ -15,7 +15,7 @@ from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.config.models import Context, User
 from lightkube.core.exceptions import ConfigError
 
-from prescale.kubeconfig_entries import ClusterEntry, File
+from prescale.api.kubeconfig_entries import ClusterEntry, File
 from stacks.faults import Fault, InputError
 from stacks.files import Unreadable, text_of
 from stacks.reach import OutOfReach

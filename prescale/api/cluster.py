@@ -17,12 +17,11 @@ from lightkube.operators import not_in
 from lightkube.types import PatchType
 from whenever import Instant
 
-from prescale.clock import Clock
-from prescale.exec_plugin import signed_in
-from prescale.kubeconfig import choose
-from prescale.objects import Conflict, Denied, NoKeda, Refused
-from prescale.reaching import TIMEOUT, reaching
-from prescale.shapes import (
+from prescale.api.exec_plugin import signed_in
+from prescale.api.kubeconfig import choose
+from prescale.api.objects import Conflict, Denied, NoKeda, Refused
+from prescale.api.reaching import TIMEOUT, reaching
+from prescale.api.shapes import (
     AdoptedAutoscalerShape,
     AutoscalerShape,
     ConfigMapShape,
@@ -30,8 +29,9 @@ from prescale.shapes import (
     ScaledObjectShape,
     checked,
 )
-from prescale.transport import transport_of
-from prescale.wire import Wire
+from prescale.api.transport import transport_of
+from prescale.api.wire import Wire
+from prescale.clock import Clock
 from stacks import ownership
 from stacks.scaler import Kind
 

@@ -12,8 +12,8 @@ from prescale.clock import FIRST
 from prescale.floors.load import headroom_pct, load_of
 from prescale.floors.ramp import Ramp, rises
 from prescale.lead_time.reckoning import of_spec
-from prescale.timing import in_order, timed
-from prescale.window import Timetable, Window
+from prescale.windows.timing import in_order, timed
+from prescale.windows.window import Timetable, Window
 from stacks.demand import Demand
 from stacks.faults import Fault, InputError
 from stacks.holiday import holiday_findings

@@ -1,4 +1,4 @@
-"""What a run needs of a cluster, apart from any client: `prescale.cluster.Cluster` is the real one."""
+"""What a run needs of a cluster, apart from any client: `prescale.api.cluster.Cluster` is the real one."""
 
 from __future__ import annotations
 

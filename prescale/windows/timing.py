@@ -14,7 +14,7 @@ from whenever import Instant
 
 from prescale.floors.gap import Ended, holds
 from prescale.lead_time.reckoning import LeadTime
-from prescale.window import Step, Timetable, Window
+from prescale.windows.window import Step, Timetable, Window
 
 
 def timed(window: Window, lead: LeadTime) -> Window:

@@ -10,7 +10,7 @@ from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import User
 
-from prescale.kubeconfig_entries import ClusterEntry
+from prescale.api.kubeconfig_entries import ClusterEntry
 
 
 def transport_of(config: SingleConfig) -> httpx2.HTTPTransport:

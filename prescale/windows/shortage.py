@@ -10,7 +10,7 @@ from whenever import Instant
 
 from prescale.clock import Clock
 from prescale.orders.order import NONE, Orders
-from prescale.window import Timetable, Window
+from prescale.windows.window import Timetable, Window
 from stacks.loader import Stack
 from stacks.spec import NodePool
 

@@ -81,7 +81,7 @@ RULES = (
 
 
 class ClusterEntry(Cluster, omit_defaults=True):
-    """With the two fields that the client library leaves out; `prescale.cluster` honours them."""
+    """With the two fields that the client library leaves out; `prescale.api.cluster` honours them."""
 
     proxy_url: str | None = msgspec.field(name="proxy-url", default=None)
     tls_server_name: str | None = msgspec.field(name="tls-server-name", default=None)
